@@ -10,7 +10,7 @@ import { ABOUT_ACCOUNT, findingsStatement } from './findings-query.ts';
 import { calledStatement, notesStatement } from './notes-query.ts';
 import { askCatalog, PIN_SEARCH_PATH, runOwnStatements } from '../execute/own-statements.ts';
 
-/** On the account's own path, as the author's SQL is. What the server itself brings anybody may read. */
+/** On the account's own path, as the author's SQL is. Everybody may read what the server itself brings. */
 const RELATIONS = `select distinct pg_catalog.format('%I', n.nspname), pg_catalog.format('%I.%I', n.nspname, c.relname)
   from pg_catalog.unnest($1::pg_catalog.text[]) a (name)
   join pg_catalog.pg_class c on c.oid operator(pg_catalog.=) pg_catalog.to_regclass(a.name)::pg_catalog.oid
@@ -28,7 +28,6 @@ const BY_ITSELF =
   'locks, notify, run DO blocks in languages that PUBLIC may use and end its own sessions; no statement takes that from ' +
   'one account';
 
-/** What the account may do beyond reading, each with its remedy. Throws `DatabaseError`. */
 export async function auditAccount(
   pool: SessionPool,
   capabilities: readonly Capability[],
@@ -49,7 +48,7 @@ async function findingsOf(
   capabilities: readonly Capability[],
 ): Promise<readonly AccountFinding[]> {
   const [[version, , hasActing] = []] = await askCatalog(pool, ABOUT_ACCOUNT);
-  // What a capability calls it cannot do without.
+  // The account needs what a capability calls.
   const called = hasActing === 't' ? await calledBy(pool, capabilities) : [];
   const readsForeignTables = capabilities.some(({ allowForeignTables }) => allowForeignTables.length > 0);
   const findings = await askCatalog(pool, findingsStatement(Number(version), called, readsForeignTables));
@@ -58,7 +57,7 @@ async function findingsOf(
   return findings.map(([problem, remedy]) => ({ problem: problem ?? '', remedy: remedy ?? another }));
 }
 
-/** What the account may do that is no finding: what every account can, and reading what no capability reads. */
+/** What every account can do, and what it can read that no capability reads. */
 export async function describeAccount(
   pool: SessionPool,
   capabilities: readonly Capability[],
@@ -73,13 +72,13 @@ export async function describeAccount(
   return [{ note: BY_ITSELF }, ...notes];
 }
 
-/** The oids of all functions that capabilities may call, in views and policies too. */
+/** Functions in views and policies are among them. */
 async function calledBy(pool: SessionPool, capabilities: readonly Capability[]): Promise<readonly string[]> {
   const rows = (await askOfNeeded(pool, await statementTrees(capabilities), calledStatement)) ?? [];
   return rows.flatMap(([what, oid]) => (what === 'call' && typeof oid === 'string' ? [oid] : []));
 }
 
-/** The statements, on one line, that make an account which may read what the capabilities name, and nothing else. */
+/** The statements, on one line, that make an account which can read what the capabilities name, and nothing else. */
 async function anotherAccount(pool: SessionPool, capabilities: readonly Capability[]): Promise<string> {
   const named = { text: RELATIONS, values: [textArray(await namedRelations(capabilities))] };
   const statements = [named, { text: PATH }, PIN_SEARCH_PATH, { text: NAMES }];
@@ -89,7 +88,6 @@ async function anotherAccount(pool: SessionPool, capabilities: readonly Capabili
   const read = relations?.map(([, relation]) => relation) ?? [];
   const schemas = read.length > 0 ? (relations ?? []) : (path ?? []);
   const all = [...new Set(schemas.map(([schema]) => schema))].join(', ');
-  // Functions may read what no statement names.
   const tables = read.length > 0 ? read.join(', ') : `ALL TABLES IN SCHEMA ${all}`;
   const made = [
     `CREATE ROLE ${role} LOGIN`,

@@ -1,6 +1,5 @@
 import type { Statement } from '../connection/pipeline.ts';
 
-/** How many of things of one kind are named. */
 export const MAX_NAMED: number = 10;
 
 /** SQL for the first of many, in the order of \`n\`, and how many more there are. */
@@ -8,19 +7,20 @@ export const listed = (title: string, n: string): string =>
   `string_agg(${title}, ', ' order by ${n}) filter (where ${n} <= ${MAX_NAMED}),
     case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end`;
 
-/** The servers whose parameters can be granted. */
 const PARAMETER_GRANTS_SINCE = 150_000;
-/** The servers on which each grant of a role has the one who made it. */
 const GRANTED_MEMBERSHIPS_SINCE = 160_000;
 const BOOTSTRAP_SUPERUSER = 10;
 
 const OWN_SCHEMAS = "n.nspname !~ '^pg_' and n.nspname <> 'information_schema'";
 
-/** From 16 on a membership may neither be inherited nor be taken on; its columns are read as JSON, for older servers have none. */
+/**
+ * From 16 on a membership may neither be inherited nor be taken on. Older servers lack these columns, so they are read
+ * as JSON.
+ */
 const IS_OF_USE = `(coalesce((to_jsonb(m) ->> 'set_option')::bool, true)
     or (to_jsonb(m) ->> 'inherit_option')::bool or m.admin_option)`;
 
-/** `me`: the account and every role that it may become, also where membership is not inherited. */
+/** `me` is the account and every role that it may become, whether or not it inherits. */
 export const PREAMBLE: string = `with recursive me as (
   select oid from pg_catalog.pg_roles where rolname = current_user
   union select m.roleid from me join pg_catalog.pg_auth_members m on m.member = me.oid and ${IS_OF_USE}
@@ -28,12 +28,12 @@ export const PREAMBLE: string = `with recursive me as (
   select rolname, rolsuper from pg_catalog.pg_roles where rolname = current_user
 )`;
 
-/** A superuser may do everything already: more findings would only hide that one. */
+/** More findings would only hide this one. */
 export const NO_SUPERUSER = 'not (select rolsuper from account)';
 
 /**
- * A remedy of null is another account: revoking SUPERUSER could leave the server without any, and a change of owner could
- * stop those who work with what is owned.
+ * A remedy of null means another account: revoking SUPERUSER could leave the server without any, and a change of owner
+ * could stop those who work with what is owned.
  */
 const SUPERUSER = `select 1, format('the account %I has the attribute SUPERUSER', rolname), null from account where rolsuper`;
 
@@ -44,14 +44,14 @@ const ATTRIBUTES = `select 1, format('the account %I has the attribute %s', r.ro
   where ${NO_SUPERUSER} and r.rolname = current_user and a.held`;
 
 /**
- * Roles of the server's own have names with `pg_`: each gives its members something beyond their grants, and what it has of
- * others comes and goes with it. Nobody can be made a member of pg_database_owner.
+ * Roles named `pg_...` are the server's own, and give members something beyond their grants. Nobody can be made a member
+ * of pg_database_owner.
  */
 const IS_STRONG = `(g.rolname ~ '^pg_' or g.rolsuper or g.rolcreaterole or g.rolcreatedb or g.rolreplication or g.rolbypassrls)`;
 const MEMBERS = `pg_catalog.pg_auth_members m join me on me.oid = m.member
   join pg_catalog.pg_roles g on g.oid = m.roleid join pg_catalog.pg_roles h on h.oid = m.member`;
 
-/** A revoked membership: from 16 on each has the one who granted it, and what its member granted on depends on it. */
+/** From 16 on a membership has the one who granted it, and what its member granted on depends on it. */
 function revokedRole(version: number, option: string): string {
   const revoke = `format('REVOKE ${option}%I FROM %I', g.rolname, h.rolname)`;
   if (version < GRANTED_MEMBERSHIPS_SINCE) return revoke;
@@ -66,28 +66,25 @@ function memberships(version: number): string {
   where ${NO_SUPERUSER} and ${IS_OF_USE} and h.rolname !~ '^pg_' and g.rolname <> 'pg_database_owner' and ${IS_STRONG}`;
 }
 
-/** Whoever may add members to a role decides what those may do. */
+/** Those who can add members to a role decide what the members can do. */
 function adminOptions(version: number): string {
   return `select 2, format('the account may make others members of the role %I', g.rolname), ${revokedRole(version, 'ADMIN OPTION FOR ')}
   from ${MEMBERS} where ${NO_SUPERUSER} and m.admin_option and h.rolname !~ '^pg_' and not ${IS_STRONG}`;
 }
 
-/** Of the grant `x`. */
+/** Whom the grant `x` is for. */
 export const GRANTEE = `case when x.grantee = 0 then 'PUBLIC'
     else (select quote_ident(rolname) from pg_catalog.pg_roles where oid = x.grantee) end`;
 export const GRANTED_TO_ME = '(x.grantee = 0 or x.grantee in (select oid from me))';
 
-/**
- * SQL for a REVOKE of the grants `x`, which only the one who granted them can revoke, and which have to take along what was
- * granted on by them.
- */
+/** A REVOKE of the grants `x`. Only the one who granted them can revoke them, together with what was granted on by them. */
 function revoked(statement: string, acl: string, owner: string): string {
   return `concat(case when x.grantor <> ${owner} then format('SET ROLE %I; ', (select rolname from pg_catalog.pg_roles where oid = x.grantor)) end,
     ${statement}, case when bool_or(exists (select from aclexplode(${acl}) y where y.grantor = x.grantee)) then ' CASCADE' end,
     case when x.grantor <> ${owner} then '; RESET ROLE' end)`;
 }
 
-/** Grants to the account or to PUBLIC; what comes with ownership is a finding of its own. */
+/** What comes with ownership is a finding of its own. */
 function grants(rank: number, kind: string, privileges: string, source: string, name: string): string {
   // A database without a list of its own lets everybody make temporary tables.
   const acl = kind === 'DATABASE' ? "coalesce(o.acl, acldefault('d', o.owner))" : 'o.acl';
@@ -145,7 +142,7 @@ const PARAMETERS = `(select (select string_agg(quote_ident(p.part), '.' order by
       from unnest(string_to_array(parname, '.')) with ordinality p (part, n)) as name, ${BOOTSTRAP_SUPERUSER}::oid as owner, paracl as acl
     from pg_catalog.pg_parameter_acl) o`;
 
-/** Whoever may pass on what it has may change the list of who has it. */
+/** Who can pass on a privilege can change who has it. */
 function grantOptions(privilege: string, kind: string, source: string, name: string): string {
   const statement = `format('REVOKE GRANT OPTION FOR ${privilege} ON ${kind} %s FROM %s', ${name}, ${GRANTEE})`;
   const what = kind === 'TABLE' ? '' : `${kind.toLowerCase()} `;
@@ -170,7 +167,7 @@ const GRANT_OPTIONS = [
   grantOptions('USAGE', 'LANGUAGE', LANGUAGES, "format('%I', o.lanname)"),
 ];
 
-/** Such as the passwords of all roles; what everybody may read of the catalog is none. */
+/** Such as the passwords of all roles. What everybody can read of the catalog is no finding. */
 const KEPT_CATALOGS = `select 5, format('the account may SELECT from %s, which the server keeps from others', ${RELATION_NAME}),
     ${revoked(`format('REVOKE SELECT ON TABLE %s FROM %s', ${RELATION_NAME}, ${GRANTEE})`, 'o.acl', 'o.owner')}
   from ${relations("'r', 'v'", "n.nspname = 'pg_catalog'")}, lateral aclexplode(o.acl) x
@@ -181,7 +178,7 @@ const KEPT_CATALOGS = `select 5, format('the account may SELECT from %s, which t
         and d.privilege_type = 'SELECT' and d.grantee in (0, x.grantee))
   group by ${RELATION_NAME}, x.grantee, x.grantor, o.owner`;
 
-/** DO runs code in it. What PUBLIC may use everybody may. */
+/** DO runs code in it. A language that PUBLIC may use is no finding. */
 const LANGUAGE_GRANTS = `select 9, format('the account has USAGE on language %I', o.lanname),
     ${revoked(`format('REVOKE USAGE ON LANGUAGE %I FROM %s', o.lanname, ${GRANTEE})`, 'o.acl', 'o.owner')}
   from ${LANGUAGES}, lateral aclexplode(o.acl) x
@@ -190,8 +187,8 @@ const LANGUAGE_GRANTS = `select 9, format('the account has USAGE on language %I'
   group by o.lanname, x.grantee, x.grantor, o.owner`;
 
 /**
- * Functions that the server or an extension keeps from PUBLIC, since they act, and that were granted afterwards. What members of
- * the server's own roles get by these is not named again.
+ * Functions that act, so that the server or an extension keeps them from PUBLIC, and that were granted afterwards.
+ * Grants of the server's own roles are other findings.
  */
 const KEPT_FUNCTIONS = `select 10, format('the account may EXECUTE the function %s', p.oid::regprocedure),
     ${revoked(`format('REVOKE EXECUTE ON FUNCTION %s FROM %s', p.oid::regprocedure, ${GRANTEE})`, 'p.proacl', 'p.proowner')}
@@ -201,7 +198,7 @@ const KEPT_FUNCTIONS = `select 10, format('the account may EXECUTE the function 
     and not exists (select from aclexplode(i.initprivs) d where d.grantee in (0, x.grantee))
   group by p.oid, x.grantee, x.grantor, p.proowner`;
 
-/** Extensions whose functions reach out of the database or act there, although PUBLIC may execute them. */
+/** These act inside or beyond the database, although PUBLIC may execute their functions. */
 const ACTING_EXTENSIONS = ['dblink', 'http', 'pg_background', 'pg_cron', 'pg_net'];
 
 const ACTS = `case when p.prosecdef then 'what runs as its owner (SECURITY DEFINER)'
@@ -213,14 +210,14 @@ const CODE = `pg_catalog.pg_proc p join pg_catalog.pg_language l on l.oid = p.pr
       left join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'
       left join pg_catalog.pg_extension e on e.oid = d.refobjid`;
 
-/** Asks for (the server's version, whether the account is a superuser, whether there is any function that acts). */
+/** (the server's version, whether the account is a superuser, whether any function acts) */
 export const ABOUT_ACCOUNT: Statement = {
   text: `select current_setting('server_version_num'), rolsuper,
       exists (select from ${CODE} where p.oid >= 16384 and ${ACTS} is not null)
     from pg_roles where rolname = current_user`,
 };
 
-/** All that the account may call and that acts with other rights than its own; $1 are those that capabilities call. */
+/** What the account can call and acts with other rights than its own; $1 are those that capabilities call. */
 const ACTING_FUNCTIONS = `select 14, format('the account may EXECUTE %s: %s%s', f.what,
       string_agg(f.title, ', ' order by f.n) filter (where f.n <= ${MAX_NAMED}),
       case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end),
@@ -240,13 +237,13 @@ const ACTING_FUNCTIONS = `select 14, format('the account may EXECUTE %s: %s%s', 
     ) a (what, title, kind, grantee, grantor, is_granted_on) where a.what is not null) f
   group by f.what, f.kind, f.grantee, f.grantor`;
 
-/** By these it reaches other servers; $2: whether capabilities read foreign tables, which takes them. */
+/** Logins at other servers. $2: whether capabilities read foreign tables, which need them. */
 const LOGINS = `select 9, format('the account has a login at the foreign server %I', m.srvname),
     format('DROP USER MAPPING FOR %s SERVER %I', case when m.umuser = 0 then 'PUBLIC' else quote_ident(m.usename) end, m.srvname)
   from pg_catalog.pg_user_mappings m
   where ${NO_SUPERUSER} and not $2::bool and (m.umuser = 0 or m.umuser in (select oid from me))`;
 
-/** There may be millions of them: one finding for each that they are granted to. */
+/** One finding for each grantee, since there may be millions of objects. */
 const LARGE_OBJECTS = `select 11, format('the account has UPDATE on large object %s%s',
       ${listed('l.oid::text', 'l.n')}),
     case when count(*) > ${MAX_NAMED} then format('DO $do$ DECLARE o oid; BEGIN FOR o IN SELECT oid FROM pg_largeobject_metadata LOOP '
@@ -257,7 +254,6 @@ const LARGE_OBJECTS = `select 11, format('the account has UPDATE on large object
     where ${NO_SUPERUSER} and ${GRANTED_TO_ME} and x.grantee <> o.lomowner and x.privilege_type = 'UPDATE') l (oid, grantee, n)
   group by l.grantee`;
 
-/** What is granted on tables and sequences that are still to be made. */
 const DEFAULT_PRIVILEGES = `select 12, format('the account will have %s on %s that %I makes', string_agg(x.privilege_type, ', ' order by x.privilege_type),
       lower(k.kind), r.rolname),
     format('ALTER DEFAULT PRIVILEGES FOR ROLE %I%s REVOKE %s ON %s FROM %s', r.rolname,
@@ -281,7 +277,7 @@ const OWNED = [
       and d.classid not in (${['database', 'namespace', 'class', 'default_acl', 'user_mapping'].map((name) => `'pg_catalog.pg_${name}'::regclass`).join(', ')})`,
 ];
 
-/** One finding for all of them, since they have the same remedy. */
+/** They have the same remedy. */
 const OWNERSHIP = `select 3, format('the account owns %s%s', ${listed('w.what', 'w.n')}), null
   from (select o.what, row_number() over (order by o.rank, o.what) from (${OWNED.join(' union all ')}) o (rank, what, owner)
     where ${NO_SUPERUSER} and o.owner in (select oid from me)) w (what, n) having count(*) > 0`;
@@ -314,7 +310,7 @@ const FINDINGS: readonly string[] = [
   DEFAULT_PRIVILEGES,
 ];
 
-/** Asks for (problem, remedy) of the account, for another one in place of a remedy of null; `PIN_SEARCH_PATH` goes before. */
+/** (problem, remedy), with null for another account. `PIN_SEARCH_PATH` goes before. */
 export function findingsStatement(
   version: number,
   called: readonly string[],

@@ -3,7 +3,7 @@ import { BODIES, NEEDED, neededValue } from '../verify/grants/grants-query.ts';
 import type { NeededObject } from '../verify/grants/needed-objects.ts';
 import { GRANTED_TO_ME, GRANTEE, MAX_NAMED, NO_SUPERUSER, PREAMBLE } from './findings-query.ts';
 
-/** Asks for ('call', oid) of the functions that may be called; see also `BODIES`. */
+/** ('call', oid) of the functions that may be called; see also `BODIES`. */
 export function calledStatement(needed: readonly NeededObject[]): Statement {
   return {
     text: `with recursive ${NEEDED}
@@ -17,8 +17,8 @@ const named = (title: string, order: string): string =>
     case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end)`;
 
 /**
- * What is granted of tables and views, and what of it is needed, for each that it is granted to. What an extension has given
- * everybody counts as needed, for its own functions may read it.
+ * What is granted of tables and views, and what of it is needed, by grantee. What an extension has given everybody
+ * counts as needed, since its own functions may read it.
  */
 const READABLE = `readable as (
   select c.oid, quote_ident(n.nspname) as schema, format('%I.%I', n.nspname, c.relname) as name, g.grantee, g.grantor, g.is_whole,
@@ -48,7 +48,7 @@ unread as (select *, row_number() over (partition by grantee, grantor order by n
 
 const ROLE = "'SET ROLE ' || (select quote_ident(rolname) from pg_roles where oid = u.grantor) || '; '";
 
-/** Many tables are revoked by their schemas, and what is needed there is granted again. */
+/** Many tables are revoked by their schemas; what is needed there is granted again. */
 const UNREAD = `select 1, 'note', concat('the account has SELECT on what no capability names: ', ${named('u.name', 'u.n')}),
     concat(${ROLE}, case when count(*) <= ${MAX_NAMED}
       then format('REVOKE SELECT ON %s FROM %s', string_agg(u.name, ', ' order by u.n), u.grantee)
@@ -72,7 +72,7 @@ const CALLED = `select 3, 'note', concat('capabilities may call what runs as its
     where p.oid in (select l.oid from calls l) and p.prosecdef and p.proowner not in (select oid from me)) f (title, n)
   having count(*) > 0`;
 
-/** Asks for ('note', what, the statement that takes it away or null); see also `BODIES`. `PIN_SEARCH_PATH` goes before. */
+/** ('note', what, the statement that takes it away or null); see also `BODIES`. `PIN_SEARCH_PATH` goes before. */
 export function notesStatement(needed: readonly NeededObject[]): Statement {
   return {
     text: `${PREAMBLE}, ${NEEDED},

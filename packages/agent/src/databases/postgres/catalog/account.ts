@@ -9,7 +9,7 @@ import type { PostgresTarget } from './target.ts';
 
 const DUPLICATE_OBJECT = '42710';
 
-/** Without semicolons. The first one creates the role, and is the place for a password. */
+/** Without semicolons. The first one creates the role, and takes a password. */
 export function accountStatements(
   catalog: Catalog,
   account: string,
@@ -36,7 +36,7 @@ export function passwordHint(account: string): string {
   return `\\password ${quoteIdentifier(account)}`;
 }
 
-/** Runs `accountStatements` in one transaction, the role with a password of which the server gets a verifier. */
+/** Runs `accountStatements` in one transaction. The server gets a verifier of the password. */
 export async function createAccount(
   { config }: PostgresTarget,
   [create = '', ...grants]: readonly string[],
@@ -51,7 +51,7 @@ export async function createAccount(
     'commit',
   ].map((text) => ({ text }));
   const [result] = await sendAll(session, [unit]);
-  // What was begun and not committed ends with the session.
+  // The session's end rolls back what was not committed.
   session.close();
   const error = result?.error;
   if (error === undefined) return 'created';
@@ -64,9 +64,7 @@ const ITERATIONS = 4096;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
-/**
- * What PostgreSQL stores of a password in ASCII, so that neither the statement nor the server's log has the password.
- */
+/** What PostgreSQL stores of an ASCII password: neither the statement nor the server's log has the password. */
 function scramVerifier(password: string, salt: Buffer = randomBytes(SALT_BYTES)): string {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, KEY_BYTES, 'sha256');
   const key = (name: string): Buffer => createHmac('sha256', salted).update(name).digest();

@@ -1,11 +1,10 @@
 import type { ColumnKind } from '../../driver/catalog.ts';
 
-/** What the server says of a type, domains resolved. */
 export interface BaseType {
   readonly base: string;
   readonly base_schema: string;
   readonly is_domain: boolean;
-  /** `typtype` and `typcategory` of pg_type. */
+  /** `typtype` and `typcategory`. */
   readonly form: string;
   readonly category: string;
   /** -1 where there is none. */
@@ -34,7 +33,6 @@ const OF_EXTENSIONS = kindsOf({
   text: 'citext',
   opaque: 'geometry geography raster vector halfvec sparsevec',
 });
-/** Before the modifier stand the four bytes of a length. */
 const HEADER = 4;
 const SCALE_BITS = 0x7ff;
 
@@ -46,7 +44,7 @@ export function kindOfColumn({
   category,
   modifier,
 }: BaseType): ColumnKind {
-  // Over an enum a domain cannot be compared with what callers send.
+  // A domain over an enum cannot be compared with what callers send.
   if (form === 'e') return is_domain ? 'other' : 'enum';
   if (form === 'c') return 'object';
   if (base_schema !== 'pg_catalog') return OF_EXTENSIONS.get(base) ?? 'other';
@@ -58,7 +56,6 @@ export function kindOfColumn({
   return BUILT_IN.get(base) ?? 'other';
 }
 
-/** Of text, in characters. */
 export function maxLengthOf({ base, base_schema, modifier }: BaseType): number | undefined {
   const isBounded = base_schema === 'pg_catalog' && (base === 'varchar' || base === 'bpchar');
   return isBounded && modifier > HEADER ? modifier - HEADER : undefined;
@@ -71,7 +68,7 @@ const ITEM = /'((?:[^']|'')*)'::[a-z ]+(?:\([0-9]+\))?(?:::[a-z ]+)?(?:, |$)/gy;
 /** As the server writes `jsonb_typeof(tags) = 'array'`; of a constraint that holds for every row. */
 const JSON_KIND = /^CHECK \(\(jsonb?_typeof\((?:"(?:[^"]|"")+"|[\w$]+)\) = '(array|object)'::text\)\)$/;
 
-/** The values that a CHECK lets a text column have; undefined where it says something else. */
+/** The values that a CHECK lets a text column have; undefined if it says something else. */
 export function checkedValues(definition: string): readonly string[] | undefined {
   const items = LIST.exec(definition)?.[2];
   if (items === undefined) return undefined;
@@ -84,7 +81,7 @@ export function checkedValues(definition: string): readonly string[] | undefined
   return end === items.length && values.length > 0 ? values : undefined;
 }
 
-/** The one kind of JSON that a CHECK lets a column have; undefined where it says something else. */
+/** The one kind of JSON that a CHECK allows; undefined if it says something else. */
 export function checkedJsonKind(definition: string): 'array' | 'object' | undefined {
   const kind = JSON_KIND.exec(definition)?.[1];
   return kind === 'array' || kind === 'object' ? kind : undefined;

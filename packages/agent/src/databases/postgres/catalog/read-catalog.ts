@@ -81,7 +81,7 @@ const KINDS: Readonly<Record<string, CatalogTable['kind']>> = {
   f: 'foreign table',
 };
 
-/** Reads the catalogs in one read-only transaction. Throws `DatabaseError`. */
+/** Throws `DatabaseError`. */
 export async function readCatalog(pool: SessionPool, timeoutMs: number): Promise<Catalog> {
   const { results } = await runOwnStatements(pool, { statements: CATALOG_STATEMENTS, timeoutMs });
   const texts = results.slice(1).map(({ rows }) => rows[0]?.[0] ?? '[]');
@@ -110,7 +110,6 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
   );
   const reasons = new Map(parts.unreadable.map(({ id, reason }) => [id, reason]));
   const labels = new Map(parts.labels.map(({ id, number, label }) => [`${id}.${number}`, label]));
-  /** What is said of a table holds for each of its columns. */
   const labelOf = (id: number, column: number): string | undefined => {
     const both = [labels.get(`${id}.${column}`), labels.get(`${id}.0`)].filter(
       (label) => label !== undefined,
@@ -206,7 +205,7 @@ function columnOf(
     ...(labels === undefined ? {} : { labels }),
     ...(maxLength === undefined ? {} : { maxLength }),
     nullable: !row.not_null,
-    // NaN, also where a domain hides the type.
+    // NaN, even if a domain hides the type.
     ...(row.base === 'numeric' ? { holdsMore: true } : {}),
     ...(row.comment === null ? {} : { comment: row.comment }),
     ...(securityLabel === undefined ? {} : { securityLabel }),
@@ -214,7 +213,7 @@ function columnOf(
   };
 }
 
-/** None of an index over expressions, which have the number 0, or over a part of the rows. */
+/** An index over expressions, which have the number 0, or over a part of the rows gives no key. */
 function keysOf(index: IndexRow, columns: readonly string[]): readonly CatalogKey[] {
   const isWhole = index.unique && !index.partial && columns.length === index.columns.length;
   return isWhole ? [{ columns, primary: index.primary }] : [];

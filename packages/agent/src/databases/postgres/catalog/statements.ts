@@ -2,8 +2,8 @@ import type { Statement } from '../connection/pipeline.ts';
 import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
 
 /**
- * The relations that a person made: no partitions, for their parent stands for them, and nothing of extensions. The
- * search path is pinned, so names are those of pg_catalog.
+ * The relations that a person made: no partitions, which their parent stands for, and nothing of extensions. The search
+ * path is pinned, so names are those of pg_catalog.
  */
 const RELATIONS = `pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and not c.relispartition and c.relpersistence <> 't'
@@ -12,13 +12,13 @@ const RELATIONS = `pg_class c join pg_namespace n on n.oid = c.relnamespace
       where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`;
 const OWN = `select c.oid from ${RELATIONS}`;
 
-/** Where a table was never analyzed its size says how many rows it has at most, roughly. */
+/** The size of a table that was never analyzed tells roughly how many rows it has at most. */
 const ROWS = (relation: string): string =>
   `case when ${relation}.reltuples > 0 then ${relation}.reltuples else pg_relation_size(${relation}.oid) / 8192 * 100 end`;
 
 /**
- * What cannot be read, and why: materialized views without data, foreign tables, and what reads these, as views and the
- * parents of partitions do. A materialized view reads nothing when it is asked.
+ * What cannot be read, and why: materialized views without data, foreign tables, and the views and parents of partitions
+ * that read these. A materialized view itself reads nothing.
  */
 const UNREADABLE = `with recursive reads (reader, source) as (
     select i.inhparent, i.inhrelid from pg_inherits i
@@ -44,13 +44,12 @@ const TABLES = `select c.oid::bigint as id, n.nspname as schema, c.relname as na
       when c.relkind in ('r', 'm') then ${ROWS('c')} end as rows
   from ${RELATIONS} order by n.nspname, c.relname`;
 
-/** Not of a parent, whose children may hold nulls, nor by a constraint that old rows need not fulfil. */
+/** Not a parent's, whose children may hold nulls, nor by a constraint that old rows need not fulfil. */
 const NOT_NULL = `(a.attnotnull
     and not exists (select from pg_class c where c.oid = a.attrelid and c.relkind = 'r' and c.relhassubclass)
     and not exists (select from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'n' and not k.convalidated
       and a.attnum = any (k.conkey)))`;
 
-/** A domain counts as what it is based on. */
 const COLUMNS = `with recursive based as (
     select t.oid as type, t.oid as base, t.typbasetype as next, t.typtypmod as modifier, t.typnotnull as not_null
       from pg_type t
@@ -85,7 +84,7 @@ const INDEXES = `select i.indrelid::bigint as id, i.indisprimary as "primary", i
   where i.indisvalid and i.indislive and i.indrelid in (${OWN})
   order by i.indrelid, i.indisprimary desc, array_length(i.indkey::int2[], 1), x.relname`;
 
-/** Of the statistics nothing else: they hold values of rows, too. */
+/** Nothing else of the statistics, which hold values of rows. */
 const DISTINCT = `select s.schemaname as schema, s.tablename as "table", s.attname as "column", max(s.n_distinct) as "distinct"
   from pg_stats s where s.schemaname !~ '^pg_' and s.schemaname <> 'information_schema' group by 1, 2, 3`;
 
@@ -104,7 +103,7 @@ const PARTS = {
   database: `select current_database() as name, (select json_agg(r.rolname) from pg_roles r) as accounts`,
 };
 
-/** Each yields one row with one JSON array, in the order of `PART_NAMES`; before them goes one without a result. */
+/** Each yields one row with one JSON array, in the order of `PART_NAMES`. The first has no result. */
 export const CATALOG_STATEMENTS: readonly Statement[] = [
   PIN_SEARCH_PATH,
   ...Object.values(PARTS).map((text) => ({ text: `select coalesce(json_agg(r), '[]') from (${text}) r` })),

@@ -4,7 +4,6 @@ import { readProblem } from '@svc/edge';
 import type { CatalogTarget, CatalogTargetResult } from '../../driver/catalog.ts';
 import type { PostgresConfig } from '../config/config.ts';
 
-/** Where the database is, and as whom its catalogs are read. */
 export interface PostgresTarget extends CatalogTarget {
   readonly config: PostgresConfig;
 }
@@ -13,7 +12,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 type SslMode = PostgresConfig['sslmode'];
 
 const PROTOCOLS = new Set(['postgres:', 'postgresql:']);
-/** What libpq knows and how far it is known here; `verify-ca` is `require` with a root certificate. */
+/** libpq's modes by what they are here; `verify-ca` is `require` with a root certificate. */
 const SSL_MODES: Readonly<Record<string, SslMode>> = {
   disable: 'disable',
   allow: 'prefer',
@@ -24,7 +23,7 @@ const SSL_MODES: Readonly<Record<string, SslMode>> = {
   'verify-full': 'verify-full',
 };
 
-/** Reads a URL as libpq does: what it leaves out comes from PGHOST and the like. */
+/** Reads a URL as libpq does: the environment gives what it leaves out. */
 export function targetOf(text: string | undefined, env: Env): CatalogTargetResult {
   const url = text === undefined ? undefined : parsed(text);
   if (text !== undefined && url === undefined) {
@@ -92,9 +91,9 @@ function refused(problem: string): CatalogTargetResult {
   return { ok: false, problem };
 }
 
-/** Undefined also where an escape such as `%zz` stands for nothing. */
+/** Undefined also if an escape such as `%zz` stands for nothing. */
 function parsed(text: string): URL | undefined {
-  // A socket's folder stands escaped in place of the host, or the host is left out: URL takes neither.
+  // A socket's folder stands escaped in place of the host, or the host is left out. URL takes neither.
   const [, scheme = '', socket = '', rest = ''] =
     /^([a-z]+:\/\/(?:[^@/]*@)?)(%2F[^:/?]*|(?=[/?]|$))(.*)$/is.exec(text) ?? [];
   try {
@@ -111,7 +110,6 @@ function decoded(part: string | undefined): string | undefined {
   return part === undefined ? undefined : decodeURIComponent(part);
 }
 
-/** Without the brackets of IPv6. */
 function bareHost({ hostname }: URL): string {
   return decodeURIComponent(hostname.replace(/^\[(.*)\]$/, '$1'));
 }

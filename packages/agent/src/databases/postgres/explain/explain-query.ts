@@ -7,7 +7,7 @@ import { kindOf, textOf } from '../connection/server-errors.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import type { PlanFinding, QueryPlan } from '../../driver/explain.ts';
 
-/** A query that answers with its `QueryPlan`: it runs as for a call, with the call's values, and its rows are thrown away. */
+/** Answers with its `QueryPlan`: it runs as for a call, and its rows are thrown away. */
 export function createExplain(pool: SessionPool, { capability, prefix, params }: PreparedQuery): Query {
   return {
     async run({ values, apiKeyName, requestId, caller, timeoutMs, signal }) {
@@ -25,9 +25,9 @@ export function createExplain(pool: SessionPool, { capability, prefix, params }:
   };
 }
 
-/** From how many rows on a scan that throws some of them away counts as slow. */
+/** A scan is slow if it reads so many rows and throws some away. */
 const MANY_ROWS = 10_000;
-/** By how much the planner may be wrong before it matters. */
+/** The planner may be wrong by this factor. */
 const FAR_OFF = 100;
 
 type Node = Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ interface Above {
   readonly mayStopEarly: boolean;
 }
 
-/** Returns whether the estimate of this step or of one below it is far off. */
+/** Returns whether the estimate of this step, or of one below it, is far off. */
 function visit(
   node: Node,
   { depth, mayStopEarly }: Above,
@@ -89,7 +89,7 @@ function visit(
   return isFarOff;
 }
 
-/** Whether a step may be content with a part of the rows of the step below. */
+/** Whether a step may take only a part of the rows of the step below. */
 function asksForSome(node: Node, child: Node): boolean {
   if (child['Parent Relationship'] === 'SubPlan' || child['Parent Relationship'] === 'InitPlan') return true;
   switch (node['Node Type']) {
@@ -103,7 +103,6 @@ function asksForSome(node: Node, child: Node): boolean {
         (node['Join Type'] === 'Semi' || node['Join Type'] === 'Anti')
       );
     case 'Hash Join':
-      // With an empty hash there is nothing to look up.
       return nodesIn(node['Plans']).some(
         (hash) => hash['Node Type'] === 'Hash' && numberOf(hash, 'Actual Rows') === 0,
       );
@@ -124,7 +123,7 @@ function filteredScan(node: Node): PlanFinding | undefined {
 }
 
 function spill(node: Node): PlanFinding | undefined {
-  // An incremental sort tells of its groups, and parallel workers each of their own.
+  // An incremental sort has groups, and parallel workers have parts of their own.
   const parts = [
     node,
     ...nodesIn([node['Full-sort Groups'], node['Pre-sorted Groups']]),
@@ -159,7 +158,6 @@ function typeOf(node: Node): string {
   return String(node['Node Type']);
 }
 
-/** Which table and index it is, and what it filters by. */
 function detailOf(node: Node): { readonly detail?: string } {
   const filter = node['Filter'];
   const said = [placeOf(node), ...(typeof filter === 'string' ? [`filter: ${filter}`] : [])].filter(

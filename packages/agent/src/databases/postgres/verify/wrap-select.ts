@@ -14,18 +14,17 @@ export interface OutputColumn extends Converted {
 }
 
 export interface Wrapping {
-  /** The name of the capability. */
   readonly capability: string;
-  /** Whether the planner finds anything volatile in the user's statement. */
+  /** Whether the user's statement has anything volatile. */
   readonly isVolatile: boolean;
   /** In the order of the fields of a row. */
   readonly columns: readonly OutputColumn[];
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes'>;
-  /** False when the database's own encoding counts other bytes than the ones sent. */
+  /** False if the database's own encoding counts other bytes than the ones sent. */
   readonly utf8: boolean;
-  /** Whether the account may give back the locks that the statement's functions took. */
+  /** Whether the account may give back locks that functions took. */
   readonly unlocks: boolean;
-  /** Whether the planner expects so few rows that it matters what beginning with the statement takes. */
+  /** Whether so few rows are expected that the time to plan counts. */
   readonly fewRows: boolean;
 }
 
@@ -33,7 +32,7 @@ export interface Wrapping {
 const AT_MOST = 'operator(pg_catalog.<=)';
 /** If the user's statement is a subselect: how many subselects lie around it. */
 const DEPTH = { whole: 4, prefix: 5 };
-/** How many bytes of the server's memory the rows of a result in the form `whole` may take. */
+/** The most memory of the server that the rows of a `whole` result may take. */
 const WHOLE_MAX_BYTES = 67_108_864;
 
 /**
@@ -143,7 +142,6 @@ function isByType({ fewRows, isVolatile }: Wrapping): boolean {
   return fewRows || isVolatile;
 }
 
-/** Null where a field is null that must not be. */
 function checkedRow(columns: readonly OutputColumn[]): string {
   const nulls = columns.flatMap(({ name, nullable }) => (nullable ? [] : [isNull(name)]));
   return nulls.length === 0 ? ROW_BY_TYPE : `case when not (${nulls.join(' or ')}) then ${ROW_BY_TYPE} end`;
@@ -189,8 +187,8 @@ function quoteLiteral(text: string): string {
 }
 
 /**
- * Whether `wrapped` holds exactly `select` where the subselect belongs, and nothing of it anywhere else: the last
- * guard against a statement that reaches out of its parentheses. The parser module must have been loaded.
+ * Whether `wrapped` holds exactly `select` in the place of the subselect, and nothing of it elsewhere: the last guard
+ * against a statement that reaches out of its parentheses. The parser must have been loaded.
  */
 export function wrapsExactly(
   wrapped: string,

@@ -4,7 +4,7 @@ import { scanSql, type Lexicon } from '../../../sql/scanner.ts';
 import type { BoundParam } from '../../execute/prepared-query.ts';
 import type { FunctionRule } from '../../../sql/probes/probe-texts.ts';
 
-/** As much of PostgreSQL's lexicon as finds parameters. A statement that uses more of it has no probes. */
+/** As much of PostgreSQL's lexicon as finds parameters. A statement that uses more has no probes. */
 const lexicon: Lexicon = {
   name: 'PostgreSQL',
   quotes: { "'": { kind: 'text', hasEscapes: false }, '"': { kind: 'name', hasEscapes: false } },
@@ -27,11 +27,11 @@ const WITHOUT_SAMPLES =
   'int4range int8range daterange tsrange tstzrange text2ltree';
 const matching = { right: (operand: string) => `'' ~ ${operand}` };
 
-/** Functions and operators of PostgreSQL that refuse a text or a number for what it is. */
+/** Functions and operators that refuse a text or a number for what it is. */
 const probeDialect: Omit<ProbeDialect, 'placeholder'> = {
   lexicon,
   isPositional: false,
-  // Counted, so that it is computed, and so that no more than a number of it is sent.
+  // Counted, so that it is computed, and only one row is sent.
   select: (expression) =>
     expression.startsWith('1 ')
       ? `select ${expression}`
@@ -89,7 +89,7 @@ const probeDialect: Omit<ProbeDialect, 'placeholder'> = {
   },
 };
 
-/** What tells the values of a statement's parameters from its data. `references` are the names that its parser has found. */
+/** Statements that tell the values of parameters from the data. `references` are the names that the parser has found. */
 export function findProbes(
   sql: string,
   references: readonly string[],
@@ -99,7 +99,7 @@ export function findProbes(
   if (!scanned.ok) return [];
   const tokens = scanned.tokens.filter(({ kind }) => kind !== 'comment');
   const names = tokens.filter(({ kind }) => kind === 'parameter').map(({ text }) => text.slice(1));
-  // Else the scanner reads it otherwise than the server.
+  // The scanner reads it in another way than the server.
   if (names.join() !== references.join()) return [];
   const own = params.map(({ param }) => param);
   const marked = markLists(own, tokens, { params: own });

@@ -3,7 +3,6 @@ import { textOf } from '../../connection/server-errors.ts';
 import { inside, isNode, namesIn, walk, type TreeNode } from './tree.ts';
 import { writtenCasts, type WrittenType } from './written-casts.ts';
 
-/** A name as it was written, `schema` only where it was. */
 export interface QualifiedName {
   readonly schema?: string;
   readonly name: string;
@@ -14,11 +13,10 @@ export interface Inspected {
   readonly tree: TreeNode;
   readonly functions: readonly QualifiedName[];
   readonly operators: readonly string[];
-  /** Number and byte offset of each `$n` that the parser found. */
   readonly parameters: readonly { readonly number: number; readonly offset: number }[];
-  /** The offsets of those, cast once, of which is only asked whether they are null: they may be of any type. */
+  /** The offsets of those, cast once, that are only asked whether they are null: they may be of any type. */
   readonly nullTested: readonly number[];
-  /** See `writtenCasts`; those of this service are among them. */
+  /** See `writtenCasts`; the casts of this service are among them. */
   readonly casts: ReadonlyMap<number, readonly (WrittenType | undefined)[]>;
 }
 
@@ -33,7 +31,7 @@ export type InspectResult =
 
 const ONE_SELECT = 'must be one SELECT, VALUES or WITH ... SELECT';
 
-/** Lets pass exactly one reading statement, by PostgreSQL's own parser; the module must have been loaded. */
+/** Accepts exactly one reading statement, by PostgreSQL's own parser. The module must have been loaded. */
 export function inspectSelect(text: string): InspectResult {
   let parsed: unknown;
   try {
@@ -74,7 +72,7 @@ export function inspectSelect(text: string): InspectResult {
   };
 }
 
-/** The operators that a node of this kind uses itself: those of its text, and those that it implies, as BETWEEN does. */
+/** The operators that a node uses itself: those of its text, and those that it implies, as BETWEEN does. */
 export function operatorsOf(key: string, node: TreeNode): readonly QualifiedName[] {
   const written = OPERATOR_FIELDS[key];
   const names = written === undefined ? [] : namesIn(node[written]);
@@ -127,7 +125,7 @@ function refusalOf(key: string): string | undefined {
   return undefined;
 }
 
-/** The last two parts: a database name in front of them can only be the current one. */
+/** The last two parts: a database name before them can only be the current one. */
 export function qualifiedName(names: readonly string[]): QualifiedName {
   const name = names.at(-1) ?? '';
   const schema = names.at(-2);
@@ -149,8 +147,8 @@ function lineAt(text: string, position: number): number {
 }
 
 /**
- * What a fault says when SQL nests deeper than the stack of the parser, of WebAssembly or of this process; undefined for
- * any other error. Nothing is undone by such an error: what reads SQL only reads.
+ * The fault of SQL that nests deeper than the stack of the parser, of WebAssembly or of this process; undefined for
+ * another error. Such an error leaves nothing behind: what reads SQL only reads.
  */
 export function tooDeep(error: unknown): { readonly message: string; readonly detail: string } | undefined {
   const detail = textOf(error);

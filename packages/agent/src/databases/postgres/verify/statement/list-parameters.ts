@@ -3,8 +3,8 @@ import { scan, type Token } from './scan.ts';
 import { castParameter, fingerprint, inside, isNode, listIn, namesIn, type TreeNode } from './tree.ts';
 
 /**
- * The SQL with `= any (:ids)` for `in (:ids)`, and `<> all (:ids)` for `not in (:ids)`, where `ids` is an array: to
- * PostgreSQL the parentheses of IN hold one value each. Undefined without any. `isSameMeaning` proves the outcome.
+ * The SQL with `= any (:ids)` for `in (:ids)`, and `<> all (:ids)` for `not in (:ids)`, if `ids` is an array: to
+ * PostgreSQL each value in the parentheses of IN is one. Undefined without any. `isSameMeaning` proves the outcome.
  */
 export function rewriteLists(sql: string, params: readonly Param[]): string | undefined {
   const arrays = new Set(params.flatMap(({ name, schema }) => (schema.type === 'array' ? [name] : [])));
@@ -24,7 +24,7 @@ export function rewriteLists(sql: string, params: readonly Param[]): string | un
   return Buffer.concat([...pieces, source.subarray(at)]).toString('utf8');
 }
 
-/** What stands for IN, or for NOT and IN, before a parameter that is alone in their parentheses. */
+/** The words for IN, or for NOT and IN, before a parameter that is alone in their parentheses. */
 function wordsBefore(
   tokens: readonly Token[],
   colon: number,
@@ -48,7 +48,7 @@ function isKeyword(token: Token | undefined, word: string): token is Token {
   return token?.kind === 'name' && token.text.toLowerCase() === word;
 }
 
-/** Whether the rewritten statement is the original one with its lists read as lists, and nothing else is. */
+/** Whether the rewritten statement is the original with its lists read as lists, and nothing else. */
 export function isSameMeaning(original: TreeNode, rewritten: TreeNode, params: readonly Param[]): boolean {
   return fingerprint(withLists(original, params)) === fingerprint(rewritten);
 }
@@ -74,7 +74,7 @@ function withLists(tree: unknown, params: readonly Param[]): unknown {
   });
 }
 
-/** Calls for each IN, and puts what comes back in its place. */
+/** Replaces each IN by what `map` returns. */
 function mapIn(value: unknown, map: (comparison: TreeNode) => TreeNode): unknown {
   if (Array.isArray(value)) return value.map((item: unknown) => mapIn(item, map));
   if (!isNode(value)) return value;

@@ -1,16 +1,15 @@
 import { operatorsOf, qualifiedName, type QualifiedName } from './inspect.ts';
 import { isNode, listIn, namesIn, visitQueries, type TreeNode } from './tree.ts';
 
-/** What a statement names in the catalog, without knowing what there is. */
+/** What a statement names, whether or not the catalog has it. */
 export interface NamedObjects {
   readonly functions: readonly QualifiedName[];
-  /** Written like a column, as in `(item).price`, which may be a call of `price(item)`. */
+  /** As `price` in `(item).price`, which may be a call of `price(item)`. */
   readonly attributes: readonly QualifiedName[];
-  /** A call, as in `price(1)`, may be a cast, so that its name is among these. */
+  /** Those of calls too: `price(1)` may be a cast. */
   readonly types: readonly QualifiedName[];
   readonly operators: readonly QualifiedName[];
   readonly relations: readonly QualifiedName[];
-  /** Whether a constructor of SQL/JSON makes JSON of values. */
   readonly buildsJson: boolean;
   /** Whether a text without a type may become an element of an array. */
   readonly makesElements: boolean;
@@ -18,7 +17,7 @@ export interface NamedObjects {
 
 const WITH_ELEMENTS = /^(?:array_(?:append|prepend|positions?|remove|replace)|width_bucket)$/;
 
-/** Reads a parse tree, or a list of them. A name that WITH gives to a query is no relation where it is in force. */
+/** Reads a parse tree, or a list of them. The name of a WITH query is no relation while it is in force. */
 export function namedObjects(tree: unknown): NamedObjects {
   const functions: QualifiedName[] = [];
   const attributes: QualifiedName[] = [];

@@ -9,7 +9,7 @@ import { scan, type Token } from './scan.ts';
 import { textOf } from '../../connection/server-errors.ts';
 
 /**
- * Finds each `:name`. PostgreSQL's scanner decides what is a string, a comment or a cast; where even it cannot tell a
+ * Finds each `:name`. PostgreSQL's scanner decides what is a string, a comment or a cast. If even it cannot tell a
  * parameter from a slice bound, the SQL is refused.
  */
 export function findParameters(sql: string, declared: readonly Param[]): TemplateResult {
@@ -36,7 +36,7 @@ export function findParameters(sql: string, declared: readonly Param[]): Templat
   return createTemplate(sql, { references, end: last.end, texts, comments, faults }, declared);
 }
 
-/** The name of each `:name`, once; none where the text cannot be read, for which `findParameters` says why. */
+/** Each name once; none if the text cannot be read, for which `findParameters` says why. */
 export function namesOfParameters(sql: string): readonly string[] {
   try {
     const tokens = scan(sql).filter(({ kind }) => kind !== 'comment');
@@ -62,7 +62,7 @@ function withoutTrailingSemicolons(tokens: readonly Token[]): readonly Token[] {
 
 function findReferences(tokens: readonly Token[], faults: ParameterFault[]): readonly Reference[] {
   const references: Reference[] = [];
-  /** The open brackets around the current token; only directly inside a subscript may `:` be a slice. */
+  /** The open brackets. `:` may be a slice only directly inside a subscript. */
   const open: ('group' | 'constructor' | 'subscript')[] = [];
   for (const [index, token] of tokens.entries()) {
     const before = tokens[index - 1];
@@ -77,7 +77,7 @@ function findReferences(tokens: readonly Token[], faults: ParameterFault[]): rea
       open.pop();
     } else if (token.text === ':' && next?.kind === 'name' && next.start === token.end) {
       if (open.at(-1) === 'subscript') {
-        // Nothing follows a parameter in this way, so it is the bound of a slice: a call, or a column of a table.
+        // A call or a column of a table follows, so this is the bound of a slice and no parameter.
         if (['(', '.'].includes(tokens[index + 2]?.text ?? '')) continue;
         faults.push({
           message: `:${next.text} inside a subscript could also be the end of a slice: write (:${next.text}) for the parameter, or a space behind the colon for the end of a slice`,

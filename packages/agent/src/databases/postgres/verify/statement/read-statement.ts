@@ -12,12 +12,12 @@ import { fingerprint } from './tree.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
 import { type Inspected, inspectSelect, tooDeep } from './inspect.ts';
 
-/** What stands in place of one reference: `($number)`, or cast `($number::type)`, or bare `$number`. */
+/** Stands in place of one reference: `($number)`, or cast `($number::type)`, or bare `$number`. */
 export interface Placeholder {
   readonly number: number;
-  /** SQL types, the first one first; none leaves the type to the server. */
+  /** SQL types, the innermost first; none leaves the type to the server. */
   readonly casts: readonly string[];
-  /** Leaves out parentheses and casts; such a text is only for comparison. */
+  /** Without parentheses and casts, only for comparison. */
   readonly bare?: true;
 }
 
@@ -25,7 +25,7 @@ export interface ReadStatement {
   readonly template: Template;
   readonly rewritten: FilledTemplate;
   readonly inspected: Inspected;
-  /** The statement as it is written, where arrays behind IN are not read as its lists: the column may be an array, too. */
+  /** The statement as written, with arrays in IN not read as its lists: the column may be an array, too. */
   readonly written?: ReadStatement;
 }
 
@@ -33,7 +33,7 @@ export type ReadResult =
   | { readonly ok: true; readonly read: ReadStatement }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
-/** The faults of all capabilities that need no database to be seen: those of `readStatement`. */
+/** The faults that need no database to be seen. */
 export async function readCapabilities(
   capabilities: readonly Capability[],
 ): Promise<readonly VerificationFault[]> {
@@ -48,7 +48,7 @@ export async function readCapabilities(
   });
 }
 
-/** Throws `error` again when it is another one: then the capability is not at fault. */
+/** Throws any other error again, which is not the capability's fault. */
 export function refusedAsTooDeep(
   capability: Capability,
   error: unknown,
@@ -59,9 +59,8 @@ export function refusedAsTooDeep(
 }
 
 /**
- * All that can be known of a capability's SQL without a database: one reading statement, every `:name` declared
- * and used, nothing called that is never allowed. Parameters have their declared types. The parser module must have
- * been loaded.
+ * All that can be known of a capability's SQL without a database: one reading statement, every `:name` declared and
+ * used, no call that is never allowed. Parameters have their declared types. The parser module must have been loaded.
  */
 export function readStatement(capability: Capability): ReadResult {
   const found = findParameters(capability.sql, capability.params);
@@ -99,8 +98,8 @@ function readLists(capability: Capability, written: ReadStatement): ReadResult {
 }
 
 /**
- * The first parameter that only the parentheses around its placeholder make valid, as in `upper:p`, which is not SQL
- * but would become a call of `upper`.
+ * The first parameter that is valid only by the parentheses around it, as in `upper:p`, which is not SQL but would
+ * become a call of `upper`.
  */
 function takenAsArgument(template: Template, placeholders: readonly Placeholder[]): string | undefined {
   const enclosed = placeholders.map(({ number }): Placeholder => ({ number, casts: [] }));
@@ -135,11 +134,11 @@ function fillPlaceholders(template: Template, placeholders: readonly Placeholder
 
 function write({ number, casts, bare }: Placeholder): WrittenPlaceholder {
   if (bare === true) return { text: ` $${number} `, offset: 1 };
-  // The spaces keep `x:a` from becoming `x$1`, the parentheses keep the cast from taking in what follows.
+  // Spaces keep `x:a` from becoming `x$1`. Parentheses keep a cast from taking in what follows.
   return { text: ` (${[`$${number}`, ...casts].join('::')}) `, offset: 2 };
 }
 
-/** The same checks for other placeholders: whatever is sent to the server has passed them as it is sent. */
+/** The same checks for other placeholders: what is sent to the server has passed them as it is sent. */
 export function readFilled(
   capability: Capability,
   template: Template,

@@ -22,7 +22,6 @@ export async function* readableStatements(
   }
 }
 
-/** Their parse trees. */
 export async function statementTrees(capabilities: readonly Capability[]): Promise<readonly TreeNode[]> {
   const trees: TreeNode[] = [];
   for await (const { read } of readableStatements(capabilities)) trees.push(read.inspected.tree);

@@ -16,10 +16,7 @@ const TEXTS = new Set([261, 262]);
 const PARAM = 267;
 const COMMENTS = new Set([275, 276]);
 
-/**
- * The tokens of a text as PostgreSQL's own scanner sees them; throws what the scanner throws. The module must
- * have been loaded.
- */
+/** The tokens as PostgreSQL's own scanner sees them; throws what it throws. The module must have been loaded. */
 export function scan(text: string): readonly Token[] {
   return scanSync(text).tokens.map((token) => ({
     start: token.start,

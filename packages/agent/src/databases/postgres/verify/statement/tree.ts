@@ -16,7 +16,6 @@ export function walk(value: unknown, visit: (key: string, child: unknown) => boo
   }
 }
 
-/** The text of a name: a list of `{"String": {"sval": ...}}`. */
 export function namesIn(value: unknown): readonly string[] {
   const names: string[] = [];
   walk(value, (key, child) => {
@@ -29,7 +28,6 @@ export function listIn(value: unknown): readonly TreeNode[] {
   return Array.isArray(value) ? value.filter(isNode) : [];
 }
 
-/** The node that is reached by these keys. */
 export function inside(value: unknown, ...path: readonly string[]): TreeNode | undefined {
   let found = value;
   for (const key of path) found = isNode(found) ? found[key] : undefined;
@@ -66,7 +64,7 @@ const POSITIONS = new Set(
   'location stmt_location stmt_len list_start list_end rexpr_list_start rexpr_list_end'.split(' '),
 );
 
-/** One text for trees that differ only in where their nodes stood; `hole` is left out. */
+/** One text for trees that differ only in the places of their nodes; `hole` is left out. */
 export function fingerprint(tree: unknown, hole?: TreeNode): string {
   return JSON.stringify(tree, (key: string, child: unknown) =>
     POSITIONS.has(key) || (hole !== undefined && child === hole) ? undefined : child,

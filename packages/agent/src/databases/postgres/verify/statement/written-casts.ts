@@ -3,15 +3,13 @@ import { isNode, namesIn, walk, type TreeNode } from './tree.ts';
 
 /** A type as the author's SQL names it. */
 export interface WrittenType {
-  /** With its modifiers, as SQL. */
   readonly sql: string;
-  /** Without its modifiers. */
   readonly name: string;
 }
 
 /**
- * The types that each parameter is cast to where it stands, the innermost first, by the byte offset of its `$n`. Not
- * those in a CASE, which may ask first whether the value is fit for the cast.
+ * The types to which each parameter is cast where it stands, innermost first, by the byte offset of its `$n`. Casts in a
+ * CASE are left out: it may ask first whether the value is fit.
  */
 export function writtenCasts(tree: TreeNode): ReadonlyMap<number, readonly (WrittenType | undefined)[]> {
   const found = new Map<number, readonly (WrittenType | undefined)[]>();
@@ -46,7 +44,7 @@ function typeOf(node: unknown): WrittenType | undefined {
   return { sql: `${scalar}${list}${array}`, name: `${scalar}${array}` };
 }
 
-/** Whole numbers only, which is what PostgreSQL's own types have. */
+/** PostgreSQL's own types have whole numbers only. */
 function modifierOf(node: unknown): string | undefined {
   const constant = isNode(node) ? node['A_Const'] : undefined;
   const integer = isNode(constant) ? constant['ival'] : undefined;

@@ -7,20 +7,18 @@ import { prepareOnly, step } from '../plan-statement.ts';
 import { fits, isDeclaredType } from './parameter-fit.ts';
 import { type Placeholder, readFilled } from '../statement/read-statement.ts';
 
-/** A statement of a capability whose types are being chosen. */
 export interface Subject {
   readonly pool: SessionPool;
   readonly capability: Capability;
   readonly template: Template;
 }
 
-/** A cast as SQL has it, and as messages have it. */
 interface Cast {
   readonly sql: string;
   readonly shown: string;
 }
 
-/** What ranges are made of; a range is asked about its elements as well as about other ranges. */
+/** A range may be meant to be compared with its elements as well as with other ranges. */
 const ELEMENTS: Readonly<Record<string, string>> = {
   int4: 'integer',
   int8: 'bigint',
@@ -29,7 +27,6 @@ const ELEMENTS: Readonly<Record<string, string>> = {
   tstz: 'timestamptz',
   date: 'date',
 };
-/** Each try asks the server once. */
 const TRIES_MAX = 16;
 
 /** Whether the server accepts the statement so. It checks types before it plans. */
@@ -69,7 +66,7 @@ export async function adviseCasts(
   return undefined;
 }
 
-/** The element of a range first: a value that is no range is more likely meant as one. */
+/** The element of a range comes first: a value that is no range is more likely meant as one. */
 function castsTo({ title, isArray, sql }: ServerType): readonly Cast[] {
   const own: Cast = { sql, shown: title === undefined ? 'the_type' : `${title}${isArray ? '[]' : ''}` };
   const [, range = ''] = /^(\w+?)(?:multi)?range$/.exec(title ?? '') ?? [];
@@ -79,10 +76,9 @@ function castsTo({ title, isArray, sql }: ServerType): readonly Cast[] {
     : [{ sql: `pg_catalog.${NAMES[element] ?? element}`, shown: element }, own];
 }
 
-/** What the catalog calls types that SQL has other words for. */
 const NAMES: Readonly<Record<string, string>> = { integer: 'int4', bigint: 'int8' };
 
-/** What is wrong and what to do: the type to declare, and the cast if the server accepted it. */
+/** The type to declare, and the cast if the server accepted it. */
 export function misfitAdvice(
   name: string,
   schema: ParamSchema,
@@ -100,7 +96,7 @@ export function misfitAdvice(
   return advice.length === 0 ? problem : `${problem}: ${advice.join(', or ')}`;
 }
 
-/** The declared type that means the same; none for a range, whose text is another value than that of its elements. */
+/** Not for a range, whose text is another value than that of its elements. */
 function declaredAs(type: ServerType): ParamSchema['type'] | undefined {
   if (type.isArray) return 'array';
   if (type.form === 'r' || type.form === 'm') return undefined;

@@ -7,8 +7,8 @@ import { refusedValues } from '../../execute/refused-values.ts';
 import { bindValue } from '../../execute/bind-values.ts';
 
 /**
- * The values that the file itself names, in `default` and `enum`, must be such as the SQL takes: the file was checked
- * by the declared types only. Throws `DatabaseError`.
+ * The SQL must take the values that the file itself names, in `default` and `enum`: the file was checked by the declared
+ * types only. Throws `DatabaseError`.
  */
 export async function checkPresets(
   pool: SessionPool,
@@ -40,7 +40,7 @@ function presetsOf(
   readonly key: string;
   readonly text: string | null;
 }[] {
-  // As their declared type they have been checked already.
+  // The file's check covers the declared type.
   if (param.type === undefined) return [];
   const { default: preset, enum: choices = [], items } = schema;
   const lists = (items?.enum ?? []).map((item) => [item]);

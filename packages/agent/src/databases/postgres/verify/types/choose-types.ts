@@ -40,7 +40,7 @@ export type TypedStatement =
   | Refusal;
 
 type Accepted = TypedStatement & { readonly ok: true };
-/** For each reference what it takes besides its declared type; see `castsOf`. */
+/** What each reference takes besides its declared type; see `castsOf`. */
 type Choice = readonly (ServerType | 'any' | undefined)[];
 
 /** undefined_function, datatype_mismatch, ambiguous_function, cannot_coerce, indeterminate_datatype, ambiguous_parameter */
@@ -48,9 +48,8 @@ const TYPE_ERRORS = new Set(['42883', '42804', '42725', '42846', '42P18', '42P08
 const INDETERMINATE = '42P18';
 
 /**
- * Plans a capability's SQL, and decides what each parameter is bound as: its declared type where the server
- * takes the statement so, else what the server itself takes at that place if it means the same. A parameter keeps its
- * declared type where the statement fits without changing it.
+ * Plans a capability's SQL, and decides what each parameter is bound as: its declared type if the server takes the
+ * statement so, or else what the server itself takes there, if it means the same.
  */
 export async function chooseTypes(
   pool: SessionPool,
@@ -87,8 +86,8 @@ function chooseAt(param: Param | undefined, found: ServerType | 'any' | undefine
 }
 
 /**
- * Returns each parameter to its declared type, one after the other, where the server accepts the statement with it. Not a
- * string: the server may accept it as text, and then compare in another way than the column does.
+ * Returns parameters to their declared types, one after the other, if the server accepts the statement so. Not strings:
+ * the server may accept text, and then compare in another way than the column does.
  */
 async function restoreDeclared(subject: Subject, choice: Choice): Promise<Choice> {
   const { template } = subject;
@@ -96,7 +95,7 @@ async function restoreDeclared(subject: Subject, choice: Choice): Promise<Choice
   for (const [index, { schema }] of template.params.entries()) {
     if (isString(schema)) continue;
     const isCast = (at: number): boolean => template.references[at] === index && typeof kept[at] === 'object';
-    // With all declared types the statement was refused, so at least one change must stay.
+    // The statement was refused with all declared types, so at least one change must stay.
     if (!kept.some((place, at) => typeof place === 'object' && !isCast(at))) break;
     if (!kept.some((_, at) => isCast(at))) continue;
     const fewer = kept.map((place, at) => (isCast(at) ? undefined : place));
@@ -105,11 +104,11 @@ async function restoreDeclared(subject: Subject, choice: Choice): Promise<Choice
   return kept;
 }
 
-/** Binds strings as the types that compare in another way than text does; undefined where there is none. */
+/** Binds strings as the types that compare in another way than text does; undefined if there is none. */
 async function ownComparisons(subject: Subject, asDeclared: Accepted): Promise<Accepted | undefined> {
   const { template } = subject;
   const strings = template.params.map(({ schema }) => isString(schema));
-  // Such a column, compared with text, is cast to text, and the plan says so.
+  // Compared with text, such a column is cast to text, and the plan says so.
   const casts = JSON.stringify(asDeclared.plan.plan).includes(')::text');
   if (!casts || !strings.includes(true)) return undefined;
   const found = await askTypes(subject, asDeclared.read);
@@ -154,7 +153,7 @@ async function plan(
   const { params } = read.template;
   const planned = await step(pool, capability, [
     ...explain(text, params.length),
-    // Runs nothing: a limit of 0 never asks for a row, but the server says of what types the columns are.
+    // A limit of 0 runs nothing, but the server says of what types the columns are.
     { text: `select * from (\n${text}\n) q limit 0`, values: params.map(() => null) },
   ]);
   if (!planned.ok) return withHint(planned, text);
@@ -195,8 +194,8 @@ function boundParams(
 }
 
 /**
- * Asks the server which type it takes at each place. Places are asked for apart, each with a number of its own, since
- * one parameter may stand for several types. Undefined where the server cannot say.
+ * Asks the server which type it takes at each place. Each place gets a number of its own, since one parameter may stand
+ * for several types. Undefined if the server cannot say.
  */
 async function askTypes(
   subject: Subject,
@@ -238,7 +237,7 @@ async function askTypesGiven(
       if (asked.types.length !== casts.length) return undefined;
       return asked.types.map((type, at) => (anything.has(at) ? 'any' : type));
     }
-    // A place that takes every type, as in `:x is null`: the server names the first one by its number.
+    // A place takes every type, as in `:x is null`: the server names the first one by its number.
     const at = sqlStateOf(asked.error) === INDETERMINATE ? numberIn(asked.error) - 1 : -1;
     if (declared[at] === undefined || anything.has(at)) return undefined;
     anything.add(at);
@@ -250,7 +249,7 @@ function numberIn(error: unknown): number {
   return Number(/\$(\d+)/.exec(textOf(error))?.[1]);
 }
 
-/** Says which parameters the server takes as another type, or else which one stands where it found the error. */
+/** Says which parameters the server takes as another type, or else which one stands at the error. */
 async function explained(
   subject: Subject,
   { template, rewritten, inspected }: ReadStatement,
@@ -273,7 +272,8 @@ async function explained(
     const misfit = misfitAt(at);
     if (misfit === undefined) continue;
     const [param, type] = misfit;
-    // Less likely at fault: the server takes text where nothing else decides, and a second choice may have fitted.
+    // These are less likely at fault: the server takes text if nothing else decides, and a second choice may have
+    // fitted.
     const doubt = (secondChoice(param.schema) === undefined ? 0 : 2) + (type.title === 'text' ? 1 : 0);
     if (doubt < likely) misfits.clear();
     likely = Math.min(likely, doubt);

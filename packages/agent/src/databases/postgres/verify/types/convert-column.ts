@@ -2,15 +2,13 @@ import type { ResultField, ResultType } from '../../../../capabilities/model.ts'
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
 import { FIRST_USER_OID, FLOATS, INTEGERS, JSON_TYPES, OID } from '../../dialect/type-oids.ts';
 
-/** What the server says of a column's type, domains resolved. */
+/** Domains are resolved. */
 export interface ColumnType {
   readonly oid: number;
   /** Type modifier; for numeric it holds precision and scale. */
   readonly modifier: number;
   readonly form: 'scalar' | 'array' | 'composite';
-  /** Of an array's elements. */
   readonly element?: number;
-  /** As the server writes it; for messages. */
   readonly name: string;
 }
 
@@ -24,9 +22,9 @@ export interface Converted {
 type Accepted = Converted & { readonly ok: true };
 export type Conversion = Accepted | { readonly ok: false; readonly problem: string };
 
-/** A cast to text changes what the database shows of these types: it takes the padding off char(n), and adds a mask to inet. */
+/** A cast to text takes the padding off char(n), and adds a mask to inet. */
 /**
- * For each type at the start: a cast to it, and a call that guards the cast. A column may change its type while the agent
+ * For each type at the start a cast to it, and a call that guards the cast. A column may change its type while the agent
  * runs, and the cast alone would then round the value, or cut off the time of day. The server accepts the call only for
  * a type whose every value the cast keeps, so an integer column may become a larger integer.
  */
@@ -45,18 +43,17 @@ const LASTING: ReadonlyMap<number, { readonly cast: string; readonly takes: (col
     [OID.timestamp, { cast: 'timestamp', takes: call('timestamp_out') }],
     [OID.timestamptz, { cast: 'timestamptz', takes: call('timestamptz_out') }],
   ]);
-/** Casts to these types need no guard: of all others only text can be cast to them, and it must then be valid JSON. */
+/** These casts need no guard: of other types only text can be cast so, and it must then be valid JSON. */
 const JSON_CASTS: ReadonlyMap<number, string> = new Map([
   [OID.json, 'json'],
   [OID.jsonb, 'jsonb'],
 ]);
-/** With their schema, since an account that may create in a schema of the search path could define others of that name. */
+/** Named with their schema: others of that name might stand earlier on the search path. */
 const EQUALS = 'operator(pg_catalog.=)';
 const BELOW = 'operator(pg_catalog.<)';
 /** From here on there is JSON_SCALAR: `to_json` that looks up the type once for all rows. */
 const JSON_SCALAR_VERSION = 170_000;
 
-/** The SQL that gives a column as its declared type, or why it cannot be given so. */
 export function convertColumn(
   { name, type: declared }: ResultField,
   type: ColumnType,
@@ -100,8 +97,8 @@ function convertValue(
 }
 
 /**
- * The value, guarded by a call: where the server cannot resolve the call, it refuses the statement. The planner removes
- * the call, so it takes no time for each row.
+ * The value, guarded by a call: if the server cannot resolve the call, it refuses the statement. The planner removes the
+ * call, so it takes no time for each row.
  */
 function onlyWhere(taken: string, value: string): string {
   return `case when true or ${taken} is null then ${value} end`;
@@ -111,18 +108,18 @@ function call(name: string): (column: string) => string {
   return (column) => `pg_catalog.${name}(${column})`;
 }
 
-/** A guard for one type only: `array_eq` takes two arrays of the same type. `abs` turns a domain into its base type. */
+/** A guard for one type: `array_eq` takes two arrays of the same type. `abs` turns a domain into its base. */
 function exactly(type: string): (column: string) => string {
   return (column) => `pg_catalog.array_eq(array[pg_catalog.abs(${column})], null::pg_catalog.${type}[])`;
 }
 
-/** A guard for what is not cast: arrays must stay arrays, and rows must stay rows. */
+/** For what is not cast: arrays must stay arrays, and rows must stay rows. */
 function takesForm({ form, oid }: ColumnType): ((column: string) => string) | undefined {
   if (form === 'array') return call('array_ndims');
   return form === 'composite' || oid === OID.record ? call('row_to_json') : undefined;
 }
 
-/** Whether JSON text written by a user may end up in the row, line breaks included. */
+/** Whether a row may get JSON text of a user's own, with its line breaks. */
 function mayHoldUserJson(column: ColumnType): boolean {
   return (
     column.oid === OID.json ||
@@ -138,7 +135,7 @@ function isUserElement(column: ColumnType): boolean {
   return column.element !== undefined && column.element >= FIRST_USER_OID;
 }
 
-/** Makes line breaks between JSON tokens spaces, so that a row stays one line. */
+/** Replaces line breaks between JSON tokens, so that a row stays one line. */
 function onOneLine(json: string): string {
   const [lineFeed, carriageReturn] = ['pg_catalog.chr(10)', 'pg_catalog.chr(13)'];
   return `pg_catalog.replace(pg_catalog.replace(${json}, ${lineFeed}, ' '), ${carriageReturn}, ' ')`;
@@ -152,12 +149,12 @@ function asJson(text: string): string {
   return `${text}::pg_catalog.json`;
 }
 
-/** Looks up the type of the value each time. */
+/** The server looks up the type each time. */
 function toJson(value: string): string {
   return asText(`pg_catalog.to_json(${value})`);
 }
 
-/** Needs no guard: every type that a column may change to has a text form. */
+/** It needs no guard: every type has a text form. */
 function asString(column: string, { oid }: ColumnType, version: number): Conversion {
   if (oid === OID.bpchar || oid === OID.inet) {
     const value = onlyWhere(call(oid === OID.bpchar ? 'bpcharout' : 'inet_out')(column), column);
@@ -170,7 +167,7 @@ function asString(column: string, { oid }: ColumnType, version: number): Convers
 function asInteger(value: string, column: ColumnType): Conversion {
   if (INTEGERS.has(column.oid)) return accepted(value);
   if (column.oid === OID.numeric && scaleOf(column.modifier) === 0) {
-    // Null for NaN, and for fractions if the column comes to hold them: the remainder of both by 1 is not 0.
+    // Null for NaN, and for fractions if the column comes to hold them: the remainder by 1 is not 0.
     return accepted(
       `case when (${value} operator(pg_catalog.%) 1) ${EQUALS} 0 then pg_catalog.trunc(${value}) end`,
     );
@@ -190,7 +187,7 @@ function asNumber(value: string, column: ColumnType, version: number): Conversio
   );
 }
 
-/** Scale of numeric(p, s); undefined when none was declared. Negative scales hold no fractions either. */
+/** The scale of numeric(p, s); undefined if none was declared. Negative scales hold no fractions either. */
 function scaleOf(modifier: number): number | undefined {
   if (modifier < 4) return undefined;
   const scale = (((modifier - 4) & 0x7ff) ^ 1024) - 1024;
@@ -199,7 +196,7 @@ function scaleOf(modifier: number): number | undefined {
 
 function asDatetime(value: string, column: ColumnType): Conversion {
   if (column.oid === OID.timestamptz) return inUtc(value);
-  // Without an offset it would be no date-time of JSON Schema; the session's time zone is PostgreSQL's own reading.
+  // Without an offset it is no date-time of JSON Schema; PostgreSQL itself reads it in the session's time zone.
   if (column.oid === OID.timestamp) {
     const utc = inUtc(`${value}::pg_catalog.timestamptz`);
     return accepted(withinYears(value, utc.value), withinYears(value, utc.json));
@@ -207,7 +204,7 @@ function asDatetime(value: string, column: ColumnType): Conversion {
   return mismatch(column, 'is a timestamp (::timestamptz)');
 }
 
-/** In UTC: offsets of old times in other zones have seconds, which neither ISO 8601 nor RFC 3339 can write. */
+/** In UTC: old offsets have seconds, which neither ISO 8601 nor RFC 3339 can write. */
 function inUtc(value: string): Accepted {
   // A zone by its name would be looked up for each value.
   const utc = `pg_catalog.timezone('0'::pg_catalog.interval, ${value})`;
@@ -218,7 +215,7 @@ function inUtc(value: string): Accepted {
   );
 }
 
-/** Infinity, and years that ISO 8601 cannot write in four digits, become null. `midnight` follows the bounds' dates. */
+/** Null for infinity and for years that ISO 8601 cannot write in four digits. `midnight` follows the bounds. */
 function withinYears(moment: string, value: string, midnight = ''): string {
   return `case when ${moment} operator(pg_catalog.>=) '0001-01-01${midnight}' and ${moment} ${BELOW} '10000-01-01${midnight}' then ${value} end`;
 }
@@ -240,7 +237,7 @@ function nested(value: string, column: ColumnType): Conversion {
   return accepted(asJson(json), json);
 }
 
-/** Elements of these types are either bare numbers or one quoted word, so a pattern finds exactly the words. */
+/** Elements of these types are bare numbers or one quoted word, so a pattern finds exactly the words. */
 function unrepresentable(element: number): string | undefined {
   if (FLOATS.has(element) || element === OID.numeric) return '"-?(NaN|Infinity)"';
   if (element === OID.date || element === OID.timestamp || element === OID.timestamptz) {
@@ -255,7 +252,7 @@ function asObject(value: string, column: ColumnType): Conversion {
   return mismatch(column, 'is JSON or a row (to_jsonb(...), jsonb_build_object(...))');
 }
 
-/** JSON of another kind than the declared one becomes null: the type of the column does not tell its kind. */
+/** JSON of another kind than the declared one becomes null: the column's type does not tell its kind. */
 function onlyJson(kind: 'array' | 'object', value: string, column: ColumnType): Conversion {
   const typeOf = column.oid === OID.jsonb ? 'jsonb_typeof' : 'json_typeof';
   const only = `case when pg_catalog.${typeOf}(${value}) ${EQUALS} '${kind}' then ${value} end`;

@@ -3,7 +3,7 @@ import type { ServerType } from '../../execute/prepared-query.ts';
 import { sqlTypeOf } from '../../execute/bind-values.ts';
 import { OID } from '../../dialect/type-oids.ts';
 
-/** What each declared type is bound as: no other type is needed where the server takes this one. */
+/** Declared types are bound so if the server takes them. */
 const DECLARED: Readonly<Record<Exclude<ParamSchema['type'], 'array'>, number>> = {
   integer: OID.int8,
   number: OID.numeric,
@@ -15,7 +15,7 @@ const DECLARED: Readonly<Record<Exclude<ParamSchema['type'], 'array'>, number>> 
   object: OID.jsonb,
 };
 
-/** Whether the server's type means the same as the declared one, so that each of its values stands for a value. */
+/** Whether each value of the server's type stands for a value of the declared one. */
 export function fits(schema: ParamSchema, type: ServerType): boolean {
   if (schema.type === 'array') return type.isArray && fitsScalar(itemsOf(schema), type);
   return !type.isArray && fitsScalar(schema, type);
@@ -23,7 +23,6 @@ export function fits(schema: ParamSchema, type: ServerType): boolean {
 
 export function isDeclaredType(schema: ParamSchema, { base, title, sql }: ServerType): boolean {
   const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
-  // A domain has another name than what it is based on.
   const own = title !== undefined && sql.startsWith('pg_catalog.');
   return own && scalar.type !== 'array' && DECLARED[scalar.type] === base;
 }
@@ -58,8 +57,8 @@ function fitsScalar(schema: ParamSchema, type: ServerType): boolean {
 }
 
 /**
- * A string stands for what has a text form and no declared type of its own; also for numbers that need more digits
- * than JSON has.
+ * A string stands for types with a text form and no declared type of their own, and for numbers with more digits than
+ * JSON has.
  */
 function fitsString(type: ServerType): boolean {
   const { base, form, category } = type;
@@ -82,20 +81,19 @@ function isText({ base, category }: ServerType): boolean {
 }
 
 /**
- * Whether text is compared differently as this type, as with char(n) and citext: it is not enough that the server
- * takes `text`, for then it casts the column and neither its index nor its own equality is used.
+ * Whether text is compared differently as this type, as with char(n) and citext. As `text` the server would cast the
+ * column, without its index and its own equality.
  */
 export function comparesItsOwnWay(type: ServerType): boolean {
   return isText(type) && ![OID.text, OID.varchar, OID.name].includes(type.base);
 }
 
-/** What is tried where the declared type is refused and the server cannot tell or names something else. */
+/** What is tried if the declared type is refused and the server cannot tell, or names another. */
 export function secondChoice(schema: ParamSchema): ServerType | undefined {
   const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
   const isArray = schema.type === 'array';
   const name = (scalarName: string): string => `pg_catalog.${isArray ? '_' : ''}${scalarName}`;
   const common = { isArray, isDomain: false, form: 'b', labels: [] };
-  // An integer literal in SQL is an int4, too.
   if (scalar.type === 'integer')
     return { ...common, sql: name('int4'), base: OID.int4, category: 'N', title: 'integer' };
   if (scalar.type === 'datetime') {
@@ -106,10 +104,10 @@ export function secondChoice(schema: ParamSchema): ServerType | undefined {
 }
 
 /**
- * The casts of each place of one parameter, given the type that each place takes besides the declared one. `any`
- * is a place that takes every type. A string is bound as the one type that all its places take, so that the planner
- * sees its value, but not as a domain, which may refuse the nulls that stand for the values at the start; what else is
- * cast is first read as declared, which keeps an offset or a decimal point meaning what it means everywhere.
+ * The casts of each place of one parameter, given the type that each place takes besides the declared one; `any` takes
+ * every type. A string is bound as the one type that all places take, so that the planner sees its value, but not as a
+ * domain, which may refuse the nulls at the start. Other values are first read as declared, which keeps an offset or a
+ * decimal point meaning what it means everywhere.
  */
 export function castsOf(
   schema: ParamSchema,
@@ -130,7 +128,7 @@ const RANGES: ReadonlyMap<number, readonly [low: number, high: number]> = new Ma
   [OID.oid, [0, 4_294_967_295]],
 ]);
 
-/** The declared schema with what the type adds: the range of an integer, the labels of an enum. */
+/** The declared schema with the range of an integer type, or the labels of an enum. */
 export function narrowed(schema: ParamSchema, type: ServerType): ParamSchema {
   if (schema.type === 'array') {
     return schema.items === undefined ? schema : { ...schema, items: narrowed(schema.items, type) };
@@ -141,12 +139,12 @@ export function narrowed(schema: ParamSchema, type: ServerType): ParamSchema {
     const minimum = Math.max(schema.minimum ?? low, low);
     return { ...schema, minimum, maximum: Math.min(schema.maximum ?? high, high) };
   }
-  // A declared enum is kept: it may be narrower.
+  // A declared enum may be narrower.
   if (type.labels.length === 0 || schema.enum !== undefined || schema.type !== 'string') return schema;
   return { ...schema, enum: type.labels };
 }
 
-/** What to say where the declared bounds leave none of the whole numbers that the type takes. */
+/** What to say if no whole number fits both the declared bounds and the type. */
 export function emptyRange(schema: ParamSchema, type: ServerType): string | undefined {
   const scalar = schema.type === 'array' ? itemsOf(schema) : schema;
   const range = scalar.type === 'integer' ? RANGES.get(type.base) : undefined;

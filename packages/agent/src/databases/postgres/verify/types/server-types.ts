@@ -12,7 +12,9 @@ import { preparedName, prepareOnly, step, type RefusedStep } from '../plan-state
 
 const IS_ARRAY = "t.typcategory = 'A' and t.typlen = -1 and t.typelem <> 0";
 
-/** Asks what types named as SQL are called in public, in their order: null for those of the database's own making. */
+/**
+ * Asks for the public names of types that are named as SQL, in their order: null for those of the database's own making.
+ */
 export function titlesStatement(names: readonly string[]): Statement {
   return {
     text: `select case when t.oid operator(pg_catalog.<) '${FIRST_USER_OID}' then pg_catalog.format_type(t.oid, null) end
@@ -35,7 +37,6 @@ export async function askParameterTypes(
   return asked.ok ? { ok: true, types: readParameterTypes(asked.output.results[2]?.rows ?? []) } : asked;
 }
 
-/** The name must need no quotes. */
 function parameterTypesStatement(prepared: string): Statement {
   return {
     text: `with recursive asked (place, oid) as (
@@ -70,14 +71,14 @@ function readParameterTypes(rows: Rows['rows']): readonly ServerType[] {
 
 type CatalogType = Omit<ColumnType, 'oid' | 'modifier'>;
 
-/** What is known of types by oid; filled as columns of new types are met. */
+/** By oid; filled as columns of new types are met. */
 export type TypeCatalog = Map<number, CatalogType>;
 
 export function unknownTypes(catalog: TypeCatalog, fields: readonly pg.FieldDef[]): readonly number[] {
   return [...new Set(fields.map((field) => field.dataTypeID))].filter((oid) => !catalog.has(oid));
 }
 
-/** Asks for the types; the element of an array counts as what it is based on when it is a domain. */
+/** A domain in an array counts as what it is based on. */
 export function typesStatement(oids: readonly number[]): Statement {
   return {
     text: `select t.oid, case when t.typcategory in ('A', 'P') and t.typlen = -1 and t.typelem <> 0 then 'array'
