@@ -4,7 +4,6 @@ import { auditAccount, describeAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config/config.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createPool, ping } from './connect.ts';
-import { constantKeyWarnings } from './verify/constant-key-warnings.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { showPlan } from './verify/plan-statement.ts';
 import { readCapabilities } from './verify/statement/read-statement.ts';
@@ -15,9 +14,9 @@ import { warningOf } from './connection/server-support.ts';
 import { runOwnStatements } from './execute/own-statements.ts';
 import type { SessionPool } from './pool/session-pool.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
-import { rowCountWarnings } from './verify/row-count-warnings.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
+import { constantKeyWarnings, rowCountWarnings } from './verify/parameter-warnings.ts';
 
 export const verifier: Verifier = {
   readStatements: readCapabilities,

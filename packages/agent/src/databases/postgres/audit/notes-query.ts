@@ -1,7 +1,7 @@
 import type { Statement } from '../connection/pipeline.ts';
 import { BODIES, NEEDED, neededValue } from '../verify/grants/grants-query.ts';
 import type { NeededObject } from '../verify/grants/needed-objects.ts';
-import { GRANTED_TO_ME, GRANTEE, MAX_NAMED, NO_SUPERUSER, PREAMBLE } from './findings-query.ts';
+import { GRANTED_TO_ME, GRANTEE, listed, MAX_NAMED, NO_SUPERUSER, PREAMBLE } from './findings-query.ts';
 
 /** ('call', oid) of the functions that may be called; see also `BODIES`. */
 export function calledStatement(needed: readonly NeededObject[]): Statement {
@@ -11,10 +11,6 @@ select b.what, b.text, b.extra from (select distinct 1, 'call', l.oid::text, nul
     values: [neededValue(needed)],
   };
 }
-
-const named = (title: string, order: string): string =>
-  `concat(string_agg(${title}, ', ' order by ${order}) filter (where n <= ${MAX_NAMED}),
-    case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end)`;
 
 /**
  * What is granted of tables and views, and what of it is needed, by grantee. What an extension has given everybody
@@ -49,7 +45,7 @@ unread as (select *, row_number() over (partition by grantee, grantor order by n
 const ROLE = "'SET ROLE ' || (select quote_ident(rolname) from pg_roles where oid = u.grantor) || '; '";
 
 /** Many tables are revoked by their schemas; what is needed there is granted again. */
-const UNREAD = `select 1, 'note', concat('the account has SELECT on what no capability names: ', ${named('u.name', 'u.n')}),
+const UNREAD = `select 1, 'note', concat('the account has SELECT on what no capability names: ', ${listed('u.name', 'u.n')}),
     concat(${ROLE}, case when count(*) <= ${MAX_NAMED}
       then format('REVOKE SELECT ON %s FROM %s', string_agg(u.name, ', ' order by u.n), u.grantee)
       else format('REVOKE SELECT ON ALL TABLES IN SCHEMA %s FROM %s', string_agg(distinct u.schema, ', '), u.grantee)
@@ -60,14 +56,14 @@ const UNREAD = `select 1, 'note', concat('the account has SELECT on what no capa
       case when u.grantor is not null then '; RESET ROLE' end)
   from unread u group by u.grantee, u.grantor`;
 
-const COLUMNS = `select 2, 'note', concat('the account has SELECT on columns that no capability names: ', ${named("format('%s (%s)', u.name, u.beyond)", 'u.n')}),
+const COLUMNS = `select 2, 'note', concat('the account has SELECT on columns that no capability names: ', ${listed("format('%s (%s)', u.name, u.beyond)", 'u.n')}),
     concat(${ROLE}, string_agg(case when u.is_whole
         then format('REVOKE SELECT ON %1$s FROM %2$s; GRANT SELECT (%3$s) ON %1$s TO %2$s', u.name, u.grantee, u.needed)
         else format('REVOKE SELECT (%s) ON %s FROM %s', u.beyond, u.name, u.grantee) end, '; ' order by u.n),
       case when u.grantor is not null then '; RESET ROLE' end)
   from (select *, row_number() over (partition by grantee, grantor order by name) as n from partly) u group by u.grantee, u.grantor`;
 
-const CALLED = `select 3, 'note', concat('capabilities may call what runs as its owner (SECURITY DEFINER): ', ${named('f.title', 'f.n')}), null
+const CALLED = `select 3, 'note', concat('capabilities may call what runs as its owner (SECURITY DEFINER): ', ${listed('f.title', 'f.n')}), null
   from (select p.oid::regprocedure::text, row_number() over (order by p.oid::regprocedure::text) from pg_proc p
     where p.oid in (select l.oid from calls l) and p.prosecdef and p.proowner not in (select oid from me)) f (title, n)
   having count(*) > 0`;

@@ -11,28 +11,28 @@ export interface BaseType {
   readonly modifier: number;
 }
 
-function kindsOf(names: Partial<Record<ColumnKind, string>>): ReadonlyMap<string, ColumnKind> {
-  const kinds = Object.entries(names) as readonly [ColumnKind, string][];
-  return new Map(kinds.flatMap(([kind, list]) => list.split(' ').map((name) => [name, kind] as const)));
+function kindsOf(lists: readonly (readonly [ColumnKind, string])[]): ReadonlyMap<string, ColumnKind> {
+  return new Map(lists.flatMap(([kind, list]) => list.split(' ').map((name) => [name, kind] as const)));
 }
 
-const BUILT_IN = kindsOf({
-  integer: 'int2 int4 int8',
-  number: 'float4 float8',
-  text: 'text varchar bpchar name',
-  boolean: 'bool',
-  date: 'date',
-  datetime: 'timestamp timestamptz',
-  uuid: 'uuid',
-  json: 'json jsonb',
-  address: 'inet macaddr macaddr8',
-  opaque: 'bytea tsvector tsquery',
-});
+const BUILT_IN = kindsOf([
+  ['integer', 'int2 int4 int8'],
+  ['number', 'float4 float8'],
+  ['text', 'text varchar bpchar name'],
+  ['boolean', 'bool'],
+  ['date', 'date'],
+  ['datetime', 'timestamp timestamptz'],
+  ['uuid', 'uuid'],
+  ['json', 'json jsonb'],
+  ['address', 'inet macaddr macaddr8'],
+  ['opaque', 'bytea tsvector tsquery'],
+]);
 /** Types that extensions bring, in a schema of the user's choice. */
-const OF_EXTENSIONS = kindsOf({
-  text: 'citext',
-  opaque: 'geometry geography raster vector halfvec sparsevec',
-});
+const OF_EXTENSIONS = kindsOf([
+  ['text', 'citext'],
+  ['opaque', 'geometry geography raster vector halfvec sparsevec'],
+]);
+/** A modifier counts the four bytes of a length. */
 const HEADER = 4;
 const SCALE_BITS = 0x7ff;
 

@@ -126,14 +126,8 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
       ({ kind, columns: numbers, target, target_columns }): CatalogForeignKey[] => {
         const to = byId.get(target);
         if (kind !== 'f' || to === undefined) return [];
-        return [
-          {
-            columns: names(table.id, numbers),
-            schema: to.schema,
-            table: to.name,
-            targetColumns: names(target, target_columns),
-          },
-        ];
+        const [columns, targetColumns] = [names(table.id, numbers), names(target, target_columns)];
+        return [{ columns, schema: to.schema, table: to.name, targetColumns }];
       },
     );
     const ownIndexes = indexes.get(table.id) ?? [];
@@ -151,11 +145,9 @@ function tablesOf(parts: Parts): readonly CatalogTable[] {
         const definitions = checks.flatMap(({ columns: numbers, definition }) =>
           numbers?.[0] === column.number && definition !== null ? [definition] : [],
         );
-        return columnOf(column, {
-          definitions: [...definitions, ...(column.checks ?? [])],
-          distinct: distinct.get(keyOf(table.schema, table.name, column.name)),
-          securityLabel: labelOf(table.id, column.number),
-        });
+        const values = distinct.get(keyOf(table.schema, table.name, column.name));
+        const label = labelOf(table.id, column.number);
+        return columnOf(column, [...definitions, ...(column.checks ?? [])], values, label);
       }),
       keys: ownIndexes.flatMap((index) => keysOf(index, names(table.id, index.columns))),
       foreignKeys,
@@ -182,15 +174,9 @@ function keyOf(...names: readonly string[]): string {
 
 function columnOf(
   row: ColumnRow,
-  {
-    definitions,
-    distinct,
-    securityLabel,
-  }: {
-    readonly definitions: readonly string[];
-    readonly distinct: number | undefined;
-    readonly securityLabel: string | undefined;
-  },
+  definitions: readonly string[],
+  distinct: number | undefined,
+  securityLabel: string | undefined,
 ): CatalogColumn {
   const byType = kindOfColumn(row);
   const kind = byType === 'json' ? (definitions.map(checkedJsonKind).find(Boolean) ?? byType) : byType;

@@ -45,7 +45,7 @@ export interface SessionFacts {
 }
 
 /** A process id names a process for good only with its start, since ids are used again. */
-export interface Backend {
+interface Backend {
   readonly processId: string;
   readonly startedAt: string;
 }

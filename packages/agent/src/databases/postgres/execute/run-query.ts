@@ -20,14 +20,13 @@ import {
 import { runTransaction, type TransactionResult, type Transaction } from './transaction.ts';
 import type { Rows } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { mayBeInputError, refusedValues } from './refused-values.ts';
 import { bindValue } from './bind-values.ts';
 import type { BoundParam, PreparedQuery, ResultForm } from './prepared-query.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { requireSigned } from '../../sql/signed-integer.ts';
 import { LatencyByCaller } from './latency-tracker.ts';
-import { callersMistake, provenValues } from './proven-values.ts';
+import { callersMistake, mayBeInputError, provenValues, refusedValues } from './value-faults.ts';
 
 /** Timers of Node.js and settings of PostgreSQL end at 2^31 - 1 ms. Some of that is kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ParamSchema } from '../../../capabilities/model.ts';
 import { capabilityOf } from '../capability.fixture.ts';
-import { rowCountWarnings } from './row-count-warnings.ts';
+import { rowCountWarnings } from './parameter-warnings.ts';
 
 const ADVICE = 'may be negative, and is used in LIMIT or OFFSET, which then fails: add minimum: 0 (or 1)';
 const integer: ParamSchema = { type: 'integer' };

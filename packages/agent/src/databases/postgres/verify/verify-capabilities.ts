@@ -16,7 +16,6 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { askVolatile, explain, refused, refusedByDatabase, step, type Refusal } from './plan-statement.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
-import { countingParams } from './row-count-warnings.ts';
 import { namedObjects, type NamedObjects } from './statement/named-objects.ts';
 import { readStatement, refusedAsTooDeep, type ReadStatement } from './statement/read-statement.ts';
 import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
@@ -32,6 +31,7 @@ import {
   typesStatement,
   unknownTypes,
 } from './types/server-types.ts';
+import { countingParams } from './parameter-warnings.ts';
 
 interface PostgresVerification extends Verification {
   readonly prepared: readonly PreparedQuery[];

@@ -1,3 +1,4 @@
+import type { FunctionFacts } from './dependency-catalog.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { scan, type Token } from '../statement/scan.ts';
 import { isNode } from '../statement/tree.ts';
@@ -39,15 +40,9 @@ const HARMLESS_IN_EXTENSIONS = new Set([
   'uuid-ossp.uuid_generate_v4',
 ]);
 
-interface VolatileFunction {
-  readonly schema: string;
-  readonly name: string;
-  readonly extension: string | undefined;
-}
-
 /** Whether a volatile function may be called: harmless, or named in `policy.allow_functions`. */
 export function isAllowed(
-  { schema, name, extension }: VolatileFunction,
+  { schema, name, extension }: Pick<FunctionFacts, 'schema' | 'name' | 'extension'>,
   allowFunctions: readonly string[],
 ): boolean {
   if (allowFunctions.includes(name) || allowFunctions.includes(`${schema}.${name}`)) return true;

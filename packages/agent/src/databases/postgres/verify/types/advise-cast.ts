@@ -78,7 +78,7 @@ function castsTo({ title, isArray, sql }: ServerType): readonly Cast[] {
 
 const NAMES: Readonly<Record<string, string>> = { integer: 'int4', bigint: 'int8' };
 
-/** The type to declare, and the cast if the server accepted it. */
+/** The type to declare, and the cast if the server accepted it. A cast does not help between one value and a list. */
 export function misfitAdvice(
   name: string,
   schema: ParamSchema,
@@ -86,6 +86,11 @@ export function misfitAdvice(
   cast: string | undefined,
 ): string {
   const { title, isArray } = type;
+  if (schema.type === 'array' && !isArray) {
+    const { items } = schema;
+    const scalar = items !== undefined && fits(items, type) ? `, or declare it ${items.type}` : '';
+    return `is an array, but the SQL takes one ${title ?? 'value'} here: write x in (:${name}) or x = any(:${name})${scalar}`;
+  }
   const taken = title === undefined ? 'a type of the database' : `${title}${isArray ? '[]' : ''}`;
   const declared = declaredAs(type);
   const advice = [

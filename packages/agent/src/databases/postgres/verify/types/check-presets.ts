@@ -3,8 +3,8 @@ import type { VerificationFault } from '../../../driver/errors.ts';
 import type { BoundParam } from '../../execute/prepared-query.ts';
 import { STEP_TIMEOUT_MS } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
-import { refusedValues } from '../../execute/refused-values.ts';
 import { bindValue } from '../../execute/bind-values.ts';
+import { refusedValues } from '../../execute/value-faults.ts';
 
 /**
  * The SQL must take the values that the file itself names, in `default` and `enum`: the file was checked by the declared

@@ -290,24 +290,8 @@ async function explained(
     ok: false,
     faults: [...misfits].map(([param, type]) => {
       const { name, schema } = param;
-      const message = misfitMessage(name, schema, type, casts?.get(param));
+      const message = misfitAdvice(name, schema, type, casts?.get(param));
       return faultAt(capability, { message, ...said }, name);
     }),
   };
-}
-
-/** A cast helps between types, but not between one value and a list of them. */
-function misfitMessage(
-  name: string,
-  schema: ParamSchema,
-  type: ServerType,
-  cast: string | undefined,
-): string {
-  const { title, isArray } = type;
-  if (schema.type === 'array' && !isArray) {
-    const { items } = schema;
-    const scalar = items !== undefined && fits(items, type) ? `, or declare it ${items.type}` : '';
-    return `is an array, but the SQL takes one ${title ?? 'value'} here: write x in (:${name}) or x = any(:${name})${scalar}`;
-  }
-  return misfitAdvice(name, schema, type, cast);
 }
