@@ -49,9 +49,9 @@ test.each([
   [
     'select a from shop.remote',
     'shop.remote',
-    'a view or a function can act, and this rollback undoes nothing',
+    'its server may run a view or a function of that name, and the rollback here undoes nothing',
   ],
-  ['select a from remote', 'public.remote', 'a view or a function can act'],
+  ['select a from remote', 'public.remote', 'its server may run a view or a function'],
   ['select a from shop.odd', 'shop.odd', 'what its wrapper nothing does at a read is not known'],
   ['select a from shop.twice', 'shop.made', 'view shop.twice leads to view shop.indirect, which reads'],
   ['select a from shop.parts where a < 5', 'shop.there', 'table shop.parts reads foreign table shop.there'],
