@@ -100,14 +100,17 @@ test.each(named('ini'))('the settings at %s are accepted', (_, text) => {
     GATEWAY_API_KEYS_JSON: SETTING_DOCS.GATEWAY_API_KEYS_JSON.example,
   };
   const values = 'values' in file ? file.values : {};
+  const { GATEWAY_API_KEYS_JSON: records = '', ...requiredBesideFile } = required;
   const readText = (path: string): string => {
     if (path.includes('password')) return 'secret';
     if (path.includes('headers')) return 'Authorization: Bearer secret\n';
+    if (path.endsWith('api-keys.json')) return records;
     if (path.endsWith('.json')) return '{"services": []}';
     return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
   };
   expect(Object.keys(values).length).toBeGreaterThan(1);
-  expect(loadConfig({ ...required, ...values }, readText)).toMatchObject({ warnings: [], config: {} });
+  const others = 'GATEWAY_API_KEYS_FILE' in values ? requiredBesideFile : required;
+  expect(loadConfig({ ...others, ...values }, readText)).toMatchObject({ warnings: [], config: {} });
 });
 
 /** The commands of ours in a script, each as its arguments. */

@@ -15,10 +15,10 @@ import { readEnvFile } from '../../packages/gateway/src/config/env-file.ts';
 import { readDocument } from './documents.ts';
 import { createLookAlikeKey } from './look-alikes.testing.ts';
 
-/** Goes the way of "Try it without an identity provider", and meets each refusal that the guide shows. */
-const guide = readDocument('docs/guides/tokens.md');
+/** Goes the way of "A complete example", and meets each refusal that the guide shows. */
+const blocks = ['tokens', 'token-checks'].flatMap((name) => readDocument(`docs/guides/${name}.md`).blocks);
 const blockOf = (language: string, part: string): string =>
-  guide.blocks.find((block) => block.language === language && block.text.includes(part))?.text ?? '';
+  blocks.find((block) => block.language === language && block.text.includes(part))?.text ?? '';
 
 const RESOURCE = 'http://127.0.0.1:8081/mcp';
 const SCOPE = 'library.read';
