@@ -130,13 +130,19 @@ describe('errors', () => {
     }
   });
 
-  test('troubleshooting has every code, and says how to confirm and to fix it', () => {
-    const guide = readDocument('docs/guides/troubleshooting.md').text;
+  test('troubleshooting has every code with its status, how to check the cause and how to fix it', () => {
+    const pages = ['troubleshooting', 'troubleshooting-agent', 'troubleshooting-start'];
+    const guide = pages.map((name) => readDocument(`docs/guides/${name}.md`).text).join('\n');
     for (const code of ERROR_CODES) {
       const section = guide.split(`\n### ${code}\n`)[1]?.split('\n### ')[0] ?? '';
-      expect([code, section]).toEqual([code, expect.stringMatching(/\*\*Confirm:\*\*/)]);
-      expect([code, section]).toEqual([code, expect.stringMatching(/\*\*Mend:\*\*|\| Mend /)]);
-      expect([code, section.trim().startsWith(String(errorResponse(code, '').status))]).toEqual([code, true]);
+      const { status } = errorResponse(code, '');
+      expect([code, section]).toEqual([
+        code,
+        expect.stringMatching(new RegExp(String.raw`^\n- \*\*Symptom:\*\* ${status}\b`)),
+      ]);
+      for (const part of ['**Check:**', '**Fix:**']) {
+        expect([code, section]).toEqual([code, expect.stringContaining(part)]);
+      }
     }
     const headings = [...guide.matchAll(/^### ((?:GATEWAY|AGENT)_\w+)$/gm)].map(([, name]) => name);
     expect(new Set(headings)).toEqual(new Set(ERROR_CODES));
