@@ -20,9 +20,9 @@ const blocks = ['tokens', 'token-checks'].flatMap((name) => readDocument(`docs/g
 const blockOf = (language: string, part: string): string =>
   blocks.find((block) => block.language === language && block.text.includes(part))?.text ?? '';
 
-const RESOURCE = 'http://127.0.0.1:8081/mcp';
+const RESOURCE = 'http://127.0.0.1:8080/mcp';
 const SCOPE = 'library.read';
-const METADATA = 'http://127.0.0.1:8081/.well-known/oauth-protected-resource/mcp';
+const METADATA = 'http://127.0.0.1:8080/.well-known/oauth-protected-resource/mcp';
 const key = createLookAlikeKey('ours');
 
 let folder: TemporaryFolder;
