@@ -2,27 +2,23 @@ import type { Capability } from '../../capabilities/model.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import { faultAt } from './fault-at.ts';
 import type { SqlToken } from './scanner.ts';
+import { words } from './words.ts';
 
 /** What begins a list of keys, as messages name it. */
 export type KeyClause = 'ORDER BY' | 'GROUP BY' | 'PARTITION BY' | 'DISTINCT ON';
 
 /** Functions that make a constant of a constant. */
-export const PURE_FUNCTIONS: ReadonlySet<string> = new Set(
-  'btrim coalesce concat format ifnull initcap lower ltrim nullif quote_ident replace rtrim trim upper'.split(
-    ' ',
-  ),
+export const PURE_FUNCTIONS: ReadonlySet<string> = words(
+  'btrim coalesce concat format ifnull initcap lower ltrim nullif quote_ident replace rtrim trim upper',
 );
 
 /** Words of expressions that read no column. */
-const WORDS = new Set(
-  'and asc between case desc else end false in is like not null nulls or then true when'.split(' '),
-);
+const WORDS = words('and asc between case desc else end false in is like not null nulls or then true when');
 /** What ends a list of keys. */
-const ENDS = new Set(
-  'except fetch for group groups having intersect into limit lock offset order qualify range rows separator union using window with'.split(
-    ' ',
-  ),
-);
+const ENDS = words(`
+  except fetch for group groups having intersect into limit lock offset order qualify range rows separator union using
+  window with
+`);
 
 /** A value that a caller gives is no name: such a key is the same for all rows. */
 export function constantKey(capability: Capability, name: string, clause: KeyClause): Fault {

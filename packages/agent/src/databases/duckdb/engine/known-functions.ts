@@ -1,6 +1,4 @@
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
+import { words } from '../../sql/words.ts';
 
 /** Functions and operators of DuckDB 1.5 that read nothing but their arguments, lower case. */
 export const knownFunctions: ReadonlySet<string> = words(`

@@ -1,6 +1,7 @@
 import { DatabaseError, type DatabaseErrorKind } from '../../driver/errors.ts';
 import { asPattern, quoted } from '../dialect/quoted.ts';
 import type { PoolRules } from '../../sessions/pool.ts';
+import { each } from '../../sql/words.ts';
 
 /** ER_CON_COUNT_ERROR and the limits of an account: too many connections. */
 const TOO_MANY = new Set([1040, 1203, 1226]);
@@ -32,64 +33,21 @@ const NO_TYPE = 'it is no value of the type that the query takes';
 const OUT_OF_RANGE_VALUE = 'it is out of range';
 /** Errors by which a function or clause refuses an argument, which may be a value or the data. */
 const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
-  1139: NO_PATTERN,
-  1210: NO_VALUE,
-  1292: NO_TYPE,
-  1411: NO_TYPE,
-  1525: NO_TYPE,
+  ...each('1139 3685 3686 3688 3689 3690 3691 3692 3693 3694 3695 3696 3697 3700 3887 3900', NO_PATTERN),
+  ...each('1210 3037 3047 3048 3154 3616 3617 4024', NO_VALUE),
+  ...each('1292 1411 1525', NO_TYPE),
   [OUT_OF_RANGE]: OUT_OF_RANGE_VALUE,
-  3037: NO_VALUE,
-  3047: NO_VALUE,
-  3048: NO_VALUE,
-  3140: NO_JSON,
-  3141: NO_JSON,
-  3143: NO_PATH,
-  3146: NO_JSON,
-  3149: NO_PATH,
-  3150: NO_PATH,
-  3153: NO_PATH,
-  3154: NO_VALUE,
-  3157: NO_JSON,
-  3616: NO_VALUE,
-  3617: NO_VALUE,
-  3685: NO_PATTERN,
-  3686: NO_PATTERN,
-  3688: NO_PATTERN,
-  3689: NO_PATTERN,
-  3690: NO_PATTERN,
-  3691: NO_PATTERN,
-  3692: NO_PATTERN,
-  3693: NO_PATTERN,
-  3694: NO_PATTERN,
-  3695: NO_PATTERN,
-  3696: NO_PATTERN,
-  3697: NO_PATTERN,
-  3700: NO_PATTERN,
-  3887: NO_PATTERN,
-  3900: NO_PATTERN,
-  4024: NO_VALUE,
-  4038: NO_JSON,
+  ...each('3140 3141 3146 3157 4038', NO_JSON),
+  ...each('3143 3149 3150 3153', NO_PATH),
 };
 /** Warnings of what a function has read of an argument that it could not take, which may be a value or the data. */
 const MISREAD: Readonly<Record<number, string>> = {
-  1264: OUT_OF_RANGE_VALUE,
-  1292: NO_TYPE,
-  1366: NO_TYPE,
-  1411: NO_TYPE,
-  1441: OUT_OF_RANGE_VALUE,
+  ...each('1264 1441', OUT_OF_RANGE_VALUE),
+  ...each('1292 1366 1411', NO_TYPE),
   1958: NO_VALUE,
   1977: 'it has a character that the query cannot convert',
-  4035: NO_JSON,
-  4036: NO_JSON,
-  4037: NO_JSON,
-  4038: NO_JSON,
-  4039: NO_JSON,
-  4040: NO_JSON,
-  4041: NO_PATH,
-  4042: NO_PATH,
-  4043: NO_PATH,
-  4044: NO_PATH,
-  4045: NO_PATH,
+  ...each('4035 4036 4037 4038 4039 4040', NO_JSON),
+  ...each('4041 4042 4043 4044 4045', NO_PATH),
 };
 /** A cast to a shorter text is meant to cut. */
 const CUT = /^Truncated incorrect (?:CHAR|BINARY)\(/;

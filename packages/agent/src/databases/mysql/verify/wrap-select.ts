@@ -1,14 +1,12 @@
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { OneSelect } from '../../sql/one-select.ts';
+import { words } from '../../sql/words.ts';
 import { FLOAT_BYTES } from '../execute/write-floats.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 
 /** With these words alone a SELECT is one that servers merge into the SELECT around it. */
-const MERGED_WORDS = new Set(
-  (
-    'SELECT AS FROM JOIN INNER LEFT RIGHT OUTER CROSS ON USING ' +
-    'WHERE AND OR XOR NOT IN IS NULL LIKE BETWEEN TRUE FALSE'
-  ).split(' '),
+const MERGED_WORDS = words(
+  'SELECT AS FROM JOIN INNER LEFT RIGHT OUTER CROSS ON USING WHERE AND OR XOR NOT IN IS NULL LIKE BETWEEN TRUE FALSE',
 );
 
 /** A field of the result: see `Conversion` for what stands for its value in SQL. */

@@ -1,6 +1,7 @@
 import type { Capability, ParamType } from '../../../capabilities/model.ts';
 import type { ParameterFault } from '../create-template.ts';
 import type { SqlToken } from '../scanner.ts';
+import { each } from '../words.ts';
 import { placeOf } from './parameter-place.ts';
 import { problemOfCount } from '../row-counts.ts';
 import { loneParameter, rowCounts } from './row-counts.ts';
@@ -11,51 +12,16 @@ const TEXTS = new Set<ParamType>(['string', 'uuid', 'date', 'datetime']);
 
 /** Arguments that MariaDB, MySQL and SQLite read as numbers: any text that is none is 0 to them. */
 const NUMBERS: Readonly<Record<string, readonly number[]>> = {
-  abs: [0],
-  acos: [0],
-  asin: [0],
-  atan: [0],
-  avg: [0],
-  ceil: [0],
-  ceiling: [0],
-  char: [0],
-  cos: [0],
-  degrees: [0],
-  elt: [0],
-  exp: [0],
-  export_set: [0],
-  floor: [0],
-  from_unixtime: [0],
-  left: [1],
-  ln: [0],
-  log: [0, 1],
-  log10: [0],
-  log2: [0],
-  lpad: [1],
-  make_set: [0],
-  makedate: [0, 1],
+  ...each(
+    `abs acos asin atan avg ceil ceiling char cos degrees elt exp export_set floor from_unixtime ln log10 log2
+    make_set radians rand sec_to_time sign sin space sqrt sum tan`,
+    [0],
+  ),
+  ...each('left lpad repeat right rpad', [1]),
+  ...each('log makedate mod pow power round truncate', [0, 1]),
   maketime: [0, 1, 2],
-  mid: [1, 2],
-  mod: [0, 1],
-  pow: [0, 1],
-  power: [0, 1],
-  radians: [0],
-  rand: [0],
-  repeat: [1],
-  right: [1],
-  round: [0, 1],
-  rpad: [1],
-  sec_to_time: [0],
-  sign: [0],
-  sin: [0],
-  space: [0],
-  sqrt: [0],
-  substr: [1, 2],
-  substring: [1, 2],
+  ...each('mid substr substring', [1, 2]),
   substring_index: [2],
-  sum: [0],
-  tan: [0],
-  truncate: [0, 1],
 };
 
 /** What is wrong with texts that stand where only a number means something, and with what counts rows. */

@@ -1,12 +1,11 @@
 import type { SqlToken } from '../scanner.ts';
+import { words } from '../words.ts';
 
 /** Words of expressions that name no column: values, and what stands in casts. What is no type is refused when it is run. */
-const VALUE_WORDS = new Set(
-  (
-    'null true false as using char signed unsigned json date datetime time binary decimal double precision float real ' +
-    'integer int from'
-  ).split(' '),
-);
+const VALUE_WORDS = words(`
+  null true false as using char signed unsigned json date datetime time binary decimal double precision float real integer
+  int from
+`);
 const SYMBOLS = /^[-+*/<>=~!@#%^&|]$/;
 /** What joins operands to one. */
 const JOINING = /^(?:\|\||[-+*/%])$/;

@@ -1,4 +1,5 @@
 import type { SqlToken } from '../scanner.ts';
+import { words } from '../words.ts';
 import { openingBefore } from '../places/tokens.ts';
 import { closedOperand, isClosed, operatorAt } from './closed-operand.ts';
 
@@ -31,13 +32,11 @@ interface OperatorRule {
 }
 
 /** Words that have a parenthesis behind them and are no functions. */
-const NO_FUNCTIONS = new Set(
-  (
-    'all and any array as between by case distinct else end escape except exists filter from group having in intersect ' +
-    'interval is join lateral like limit match not offset on or order over partition row select similar some then union ' +
-    'using values when where with within xor'
-  ).split(' '),
-);
+const NO_FUNCTIONS = words(`
+  all and any array as between by case distinct else end escape except exists filter from group having in intersect
+  interval is join lateral like limit match not offset on or order over partition row select similar some then union
+  using values when where with within xor
+`);
 
 /**
  * Expressions of the statement that fail by their parameters alone: what they have of the data is left out, or stands for

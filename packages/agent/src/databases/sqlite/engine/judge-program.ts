@@ -1,3 +1,4 @@
+import { words } from '../../sql/words.ts';
 import { knownTableFunctions, problemOfFunction } from './known-functions.ts';
 import type { SqliteDatabase } from './node-sqlite.ts';
 
@@ -6,8 +7,7 @@ import type { SqliteDatabase } from './node-sqlite.ts';
  * What writes into a table begins with OpenWrite, which is none of them; nor is what changes the schema, the file, the
  * transaction or a setting.
  */
-const READING: ReadonlySet<string> = new Set(
-  `
+const READING: ReadonlySet<string> = words(`
   Abortable Add AddImm Affinity AggFinal AggInverse AggStep AggStep1 AggValue And BeginSubrtn BitAnd BitNot BitOr
   Blob Cast Close ClrSubtype CollSeq Column ColumnsUsed Compare Concat Copy Count CursorHint CursorLock CursorUnlock
   DecrJumpZero DeferredSeek Delete Divide ElseEq EndCoroutine Eq Explain Filter FilterAdd FinishSeek Found Function
@@ -20,11 +20,8 @@ const READING: ReadonlySet<string> = new Set(
   Sequence SequenceTest SetSubtype ShiftLeft ShiftRight SoftNull Sort SorterCompare SorterData SorterInsert
   SorterNext SorterOpen SorterSort String String8 Subtract TableLock Transaction Variable VColumn VFilter VInitIn
   VNext VOpen Yield ZeroOrNull
-  `
-    .trim()
-    .split(/\s+/),
-);
-const CALLS = new Set(['Function', 'PureFunc', 'AggStep', 'AggStep1', 'AggInverse', 'AggValue', 'AggFinal']);
+`);
+const CALLS = words('Function PureFunc AggStep AggStep1 AggInverse AggValue AggFinal');
 
 /** What is wrong with a statement, by the program that SQLite has compiled of it and of the views that it reads. */
 export function problemOfProgram(

@@ -1,6 +1,4 @@
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
+import { words } from '../../sql/words.ts';
 
 /**
  * Functions of SQLite that only read, lower case. Left out is what loads code, tells the state of the connection, or
