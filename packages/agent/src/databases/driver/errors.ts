@@ -80,6 +80,12 @@ export function databaseFault(error: unknown): VerificationFault {
   return error.remedy === undefined ? fault : withRemedy(fault, error.remedy);
 }
 
+/** `Driver.loadExplain` of a driver that explains nothing. */
+export function refuseExplain(): Promise<never> {
+  const advice = '--explain is for PostgreSQL alone: call without it';
+  return Promise.reject(new DatabaseError('failed', advice, { advice }));
+}
+
 /** The same error, of the database of that name. */
 export function ofDatabase(database: string, error: DatabaseError): DatabaseError {
   const { kind, message, cause, advice, remedy, sqlState } = error;

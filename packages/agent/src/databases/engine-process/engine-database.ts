@@ -2,6 +2,7 @@ import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import { Pool, type PoolRules } from '../sessions/pool.ts';
 import { createQueries, type EngineQuery, type EngineRules } from './engine-queries.ts';
+import { ASK, type ReadQuestion } from './engine-questions.ts';
 import type { EngineSession } from './engine-session.ts';
 
 /** How long a question of our own may wait for a process that is free. */
@@ -49,6 +50,20 @@ export async function withSession<Result>(
   } catch (error) {
     pool.discard(session);
     throw error instanceof DatabaseError ? error : unavailable(error);
+  }
+}
+
+/** The rows of a statement of the driver itself. */
+export function askRows<Row>(session: EngineSession, sql: string): Promise<readonly Row[]> {
+  return session.ask(ASK.read, { sql } satisfies ReadQuestion);
+}
+
+/** Proves that the database answers a statement of the driver. Throws `DatabaseError`. */
+export async function pingBy(pool: EnginePool, sql: string): Promise<void> {
+  try {
+    await withSession(pool, (session) => askRows(session, sql));
+  } catch (error) {
+    throw unavailable(error);
   }
 }
 

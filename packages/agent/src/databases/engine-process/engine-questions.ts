@@ -16,6 +16,11 @@ export interface RunQuestion<Definition = unknown> {
   readonly forget?: readonly number[];
 }
 
+/** A statement of the driver itself, without values. Its answer is the rows. */
+export interface ReadQuestion {
+  readonly sql: string;
+}
+
 /** The columns of a statement that only reads, or what is wrong with it. */
 export type JudgeAnswer<Column> =
   | { readonly ok: true; readonly columns: readonly Column[] }

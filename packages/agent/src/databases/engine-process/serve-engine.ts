@@ -3,6 +3,7 @@ import { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { createMessageReader } from '../../process-messages/message-reader.ts';
 import { createMessageWriter } from '../../process-messages/message-writer.ts';
+import { ANSWER, type EngineFailure } from './engine-questions.ts';
 
 /** A question as the child gets it. */
 export interface EngineQuestion {
@@ -43,6 +44,22 @@ export function serveEngine(
   // The answers that were given in this turn leave at its end.
   pipe.on('end', () => setImmediate(() => pipe.end(exit)));
   pipe.on('error', exit);
+}
+
+/** What a question asks. */
+export function questionOf<Question>({ body }: EngineQuestion): Question {
+  const question: Question = JSON.parse(body.toString('utf8'));
+  return question;
+}
+
+/** Answers with the rows of a run, or with JSON. */
+export function reply({ answer }: EngineQuestion, outcome: unknown): void {
+  if (outcome instanceof Uint8Array) answer(ANSWER.rows, outcome);
+  else answer(ANSWER.json, Buffer.from(JSON.stringify(outcome)));
+}
+
+export function replyFailed({ answer }: EngineQuestion, failure: EngineFailure): void {
+  answer(ANSWER.failed, Buffer.from(JSON.stringify(failure)));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Capability, Param } from '../../capabilities/model.ts';
 import type { QueryCall } from '../driver/driver.ts';
-import type { ParameterFault } from './create-template.ts';
+import type { ParameterFault } from './template.ts';
 
 /** What SQL is told of who calls, by name, where its database has `caller_variables`. '' where it is not known. */
 const VALUES: Readonly<Record<string, (call: QueryCall, capability: string) => string>> = {

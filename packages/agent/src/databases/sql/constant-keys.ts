@@ -30,11 +30,11 @@ export function constantKey(capability: Capability, name: string, clause: KeyCla
 /** One for each parameter that stands as a key, alone or with constants, and for each clause in which it does. */
 export function constantKeyWarnings(
   capabilities: readonly Capability[],
-  /** The statement without its comments; undefined for one that is at fault. */
-  bodyOf: (capability: Capability) => readonly SqlToken[] | undefined,
+  /** The statement without its comments; empty for one that is at fault. */
+  bodyOf: (capability: Capability) => readonly SqlToken[],
 ): readonly Fault[] {
   return capabilities.flatMap((capability) => {
-    const body = bodyOf(capability) ?? [];
+    const body = bodyOf(capability);
     const warnings = new Map<string, Fault>();
     for (const [at] of body.entries()) {
       const clause = clauseAt(body, at);

@@ -17,12 +17,12 @@ export function negativeCount(capability: Capability, { name }: Param): Fault {
 /** One for each parameter behind a LIMIT or an OFFSET that may be negative. */
 export function rowCountWarnings(
   capabilities: readonly Capability[],
-  /** The statement without its comments; undefined for one that is at fault. */
-  bodyOf: (capability: Capability) => readonly SqlToken[] | undefined,
+  /** The statement without its comments; empty for one that is at fault. */
+  bodyOf: (capability: Capability) => readonly SqlToken[],
 ): readonly Fault[] {
   return capabilities.flatMap((capability) => {
     const suspects = negativeParams(capability);
-    const body = suspects.length > 0 ? (bodyOf(capability) ?? []) : [];
+    const body = suspects.length > 0 ? bodyOf(capability) : [];
     const names = countingParams(body);
     return suspects.filter(({ name }) => names.has(name)).map((param) => negativeCount(capability, param));
   });

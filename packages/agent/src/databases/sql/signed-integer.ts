@@ -2,7 +2,7 @@ import type { Capability, Param } from '../../capabilities/model.ts';
 import { boundValue } from '../../capabilities/values/bound-value.ts';
 import { LEAST_INTEGER } from '../../capabilities/values/exact-number.ts';
 import { DatabaseError } from '../driver/errors.ts';
-import type { ParameterFault } from './create-template.ts';
+import type { ParameterFault } from './template.ts';
 
 const GREATEST = 2n ** 63n - 1n;
 const BOUNDS = `must be between ${LEAST_INTEGER} and ${GREATEST}`;

@@ -43,13 +43,8 @@ export interface DuckdbColumn {
   readonly type: string;
 }
 
-/** A statement of the driver itself. Its answer is the rows, as lists. */
-export interface ReadQuestion {
-  readonly sql: string;
-}
-
 export interface QueryDefinition {
-  /** That of the capability, to be judged anew in each process: the file may be another by then. */
+  /** That of the capability, to be judged again in each process: the file may be another by then. */
   readonly judged: JudgeQuestion;
   /** The SELECT around it: see `wrapSelect`. */
   readonly text: string;

@@ -1,4 +1,4 @@
-import { Failure, type RunQuestion } from '../../engine-process/engine-questions.ts';
+import { Failure, type ReadQuestion, type RunQuestion } from '../../engine-process/engine-questions.ts';
 import { RowTexts } from '../../engine-process/row-texts.ts';
 import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
@@ -14,7 +14,6 @@ import type {
   ProbeAnswer,
   ProbeQuestion,
   QueryDefinition,
-  ReadQuestion,
 } from './questions.ts';
 import { readSchema, type Schema } from './schema.ts';
 

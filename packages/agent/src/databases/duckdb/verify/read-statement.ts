@@ -1,8 +1,7 @@
 import type { Capability, Param, ParamType } from '../../../capabilities/model.ts';
-import type { VerificationFault } from '../../driver/errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { faultAt } from '../../sql/fault-at.ts';
-import { fillTemplate } from '../../sql/fill-template.ts';
+import { refused, type Refusal } from '../../sql/fault-at.ts';
+import { fillTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import type { EngineParam } from '../../engine-process/engine-queries.ts';
@@ -43,25 +42,21 @@ export interface Typing {
   readonly casts: ReadonlyMap<number, string>;
 }
 
-export type ReadResult =
-  | { readonly ok: true; readonly read: ReadStatement }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
 /** Finds the parameters; what the statement does, DuckDB's own parser says. */
-export function readStatement(capability: Capability): ReadResult {
+export function readStatement(
+  capability: Capability,
+): { readonly ok: true; readonly read: ReadStatement } | Refusal {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
-  if (!scanned.ok) return refused(capability, scanned.problem);
+  if (!scanned.ok) return refused(capability, { message: scanned.problem });
   const { tokens } = scanned;
   const body = withoutEnd(tokens.filter(({ kind }) => kind !== 'comment'));
   const problem = problemOfBody(body);
-  if (problem !== undefined) return refused(capability, problem);
+  if (problem !== undefined) return refused(capability, { message: problem });
   const own = callerParams(namesOfParameters(body), capability);
   const cut = cutAtParameters(sql, tokens, body, [...capability.params, ...own]);
-  const faults = [...reservedNames(capability), ...(cut.ok ? [] : cut.faults)].map(({ param, ...fault }) =>
-    faultAt(capability, fault, param),
-  );
-  if (!cut.ok || faults.length > 0) return { ok: false, faults };
+  const faults = [...reservedNames(capability), ...(cut.ok ? [] : cut.faults)];
+  if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const { template } = cut;
   const places = body.flatMap(({ kind }, index) => (kind === 'parameter' ? [index] : []));
   const references = template.references.flatMap((param, at): readonly ParameterReference[] => {
@@ -79,12 +74,10 @@ export function readStatement(capability: Capability): ReadResult {
       text: (typing) =>
         fillTemplate(template, placeholders, (placeholder) => ({
           text: written(placeholder, placeholder.at, typing),
-          offset: 0,
         })).text,
       probe: (reference) =>
         fillTemplate(template, placeholders, ({ at }) => ({
           text: at === reference ? '$1' : 'NULL',
-          offset: 0,
         })).text,
       references,
       body,
@@ -147,8 +140,4 @@ function problemOfBody(body: readonly SqlToken[]): string | undefined {
   if (body.some(({ kind, text }) => kind === 'word' && text.includes('$')))
     return 'uses $: write parameters as :name, and texts between single quotes';
   return undefined;
-}
-
-function refused(capability: Capability, message: string): ReadResult {
-  return { ok: false, faults: [faultAt(capability, { message })] };
 }

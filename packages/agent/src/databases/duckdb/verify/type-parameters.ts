@@ -1,5 +1,5 @@
 import type { ParamType } from '../../../capabilities/model.ts';
-import type { ParameterFault } from '../../sql/create-template.ts';
+import type { ParameterFault } from '../../sql/template.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { misplacedMessage } from '../../sql/places/list-places.ts';
 import { placeOf } from '../../sql/places/parameter-place.ts';

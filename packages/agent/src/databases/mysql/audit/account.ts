@@ -1,9 +1,8 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { AccountFinding, AccountNote } from '../../driver/driver.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config/config.ts';
-import { withSession } from '../connection/with-session.ts';
-import { unavailable } from '../connection/server-errors.ts';
+import type { MysqlConfig } from '../config.ts';
+import { askDatabase } from '../connection/with-session.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { foreignGrants } from './foreign-grants.ts';
 import { judgeFunctions } from './judge-functions.ts';
@@ -19,21 +18,17 @@ export async function auditAccount(
   { name }: Audited,
   capabilities: readonly Capability[],
 ): Promise<readonly AccountFinding[]> {
-  try {
-    return await withSession(pool, async (session) => {
-      const account = await readAccount(session);
-      const findings = [
-        ...judgeGrants(account, name),
-        ...judgeFunctions(account, capabilities).flatMap(({ modifies, problem, remedy }) =>
-          modifies ? [{ problem, remedy }] : [],
-        ),
-        ...(await foreignGrants(session, account)),
-      ];
-      return [...new Map(findings.map((finding) => [finding.remedy, finding])).values()];
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+  return askDatabase(pool, async (session) => {
+    const account = await readAccount(session);
+    const findings = [
+      ...judgeGrants(account, name),
+      ...judgeFunctions(account, capabilities).flatMap(({ modifies, problem, remedy }) =>
+        modifies ? [{ problem, remedy }] : [],
+      ),
+      ...(await foreignGrants(session, account)),
+    ];
+    return [...new Map(findings.map((finding) => [finding.remedy, finding])).values()];
+  });
 }
 
 /** More functions are counted. */
@@ -45,21 +40,17 @@ export async function describeAccount(
   { name }: Audited,
   capabilities: readonly Capability[],
 ): Promise<readonly AccountNote[]> {
-  try {
-    return await withSession(pool, async (session) => {
-      const account = await readAccount(session);
-      const functions = judgeFunctions(account, capabilities).filter(({ modifies }) => !modifies);
-      const more = functions.length - MOST_FUNCTIONS;
-      return [
-        { note: byItself(session) },
-        ...(await noteReading(session, account, name, capabilities)),
-        ...functions.slice(0, MOST_FUNCTIONS).map(({ problem, remedy }) => ({ note: problem, remedy })),
-        ...(more > 0 ? [{ note: `the account may call ${more} more functions that no capability may` }] : []),
-      ];
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+  return askDatabase(pool, async (session) => {
+    const account = await readAccount(session);
+    const functions = judgeFunctions(account, capabilities).filter(({ modifies }) => !modifies);
+    const more = functions.length - MOST_FUNCTIONS;
+    return [
+      { note: byItself(session) },
+      ...(await noteReading(session, account, name, capabilities)),
+      ...functions.slice(0, MOST_FUNCTIONS).map(({ problem, remedy }) => ({ note: problem, remedy })),
+      ...(more > 0 ? [{ note: `the account may call ${more} more functions that no capability may` }] : []),
+    ];
+  });
 }
 
 function byItself({ isMariaDb }: MysqlSession): string {

@@ -8,10 +8,10 @@ import type {
   CatalogTable,
 } from '../../driver/catalog.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import { withSession } from '../connection/with-session.ts';
-import { unavailable } from '../connection/server-errors.ts';
+import { askDatabase } from '../connection/with-session.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { quoted } from '../dialect/quoted.ts';
+import { grouped } from '../../sql/grouped.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 import { kindOfColumn, labelsOf } from './column-kind.ts';
 
@@ -45,39 +45,35 @@ export async function readCatalog(
   name: string,
   timeoutMs: number,
 ): Promise<Catalog> {
-  try {
-    return await withSession(pool, async (session) => {
-      await session.limitTime(timeoutMs);
-      const tables = await session.ask(TABLES);
-      const columns = grouped(await session.ask(COLUMNS));
-      const indexes = grouped(await session.ask(INDEXES));
-      const foreignKeys = grouped(await session.ask(FOREIGN_KEYS));
-      const accounts: Rows = await session.ask(ACCOUNTS).catch(() => []);
-      return {
-        name,
-        accounts: new Set(accounts.map((row) => textOf(row, 'name'))),
-        tables: tables.map((table): CatalogTable => {
-          const title = textOf(table, 'name');
-          const own = [...grouped(indexes.get(title) ?? [], 'name').values()];
-          return {
-            schema: name,
-            name: title,
-            sql: identifier(title),
-            kind: textOf(table, 'kind') === 'VIEW' ? 'view' : 'table',
-            ...commentOf(table),
-            ...(table['rows_'] === null ? {} : { rows: Number(table['rows_']) }),
-            rowSecurity: false,
-            columns: (columns.get(title) ?? []).map((column) => columnOf(column, own)),
-            keys: own.flatMap(keyOf),
-            foreignKeys: foreignKeysOf(foreignKeys.get(title) ?? [], name),
-            indexes: own.flatMap(indexOf),
-          };
-        }),
-      };
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+  return askDatabase(pool, async (session) => {
+    await session.limitTime(timeoutMs);
+    const tables = await session.ask(TABLES);
+    const columns = grouped(await session.ask(COLUMNS), tableOf);
+    const indexes = grouped(await session.ask(INDEXES), tableOf);
+    const foreignKeys = grouped(await session.ask(FOREIGN_KEYS), tableOf);
+    const accounts: Rows = await session.ask(ACCOUNTS).catch(() => []);
+    return {
+      name,
+      accounts: new Set(accounts.map((row) => textOf(row, 'name'))),
+      tables: tables.map((table): CatalogTable => {
+        const title = textOf(table, 'name');
+        const own = [...grouped(indexes.get(title) ?? [], nameOf).values()];
+        return {
+          schema: name,
+          name: title,
+          sql: identifier(title),
+          kind: textOf(table, 'kind') === 'VIEW' ? 'view' : 'table',
+          ...commentOf(table),
+          ...(table['rows_'] === null ? {} : { rows: Number(table['rows_']) }),
+          rowSecurity: false,
+          columns: (columns.get(title) ?? []).map((column) => columnOf(column, own)),
+          keys: own.flatMap(keyOf),
+          foreignKeys: foreignKeysOf(foreignKeys.get(title) ?? [], name),
+          indexes: own.flatMap(indexOf),
+        };
+      }),
+    };
+  });
 }
 
 /** As it is written in SQL: quoted where the server or the scanner could take it for something else. */
@@ -88,19 +84,16 @@ function identifier(name: string): string {
   return isPlain && !isWord ? name : quoted(name);
 }
 
-function grouped(rows: Rows, by: string = 'tab'): ReadonlyMap<string, Rows> {
-  const groups = new Map<string, RowDataPacket[]>();
-  for (const row of rows) {
-    const key = textOf(row, by);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
-  return groups;
-}
-
 function textOf(row: RowDataPacket, name: string): string {
   return String(row[name]);
+}
+
+function nameOf(row: RowDataPacket): string {
+  return textOf(row, 'name');
+}
+
+function tableOf(row: RowDataPacket): string {
+  return textOf(row, 'tab');
 }
 
 /** A view's comment is the word VIEW. */
@@ -150,7 +143,7 @@ function indexOf([first]: Rows): readonly CatalogIndex[] {
 }
 
 function foreignKeysOf(rows: Rows, schema: string): readonly CatalogForeignKey[] {
-  return [...grouped(rows, 'name').values()].flatMap((parts): CatalogForeignKey[] => {
+  return [...grouped(rows, nameOf).values()].flatMap((parts): CatalogForeignKey[] => {
     const [first] = parts;
     if (first === undefined || textOf(first, 'target_schema') !== schema) return [];
     return [

@@ -1,5 +1,5 @@
 import type { Pool } from '../../sessions/pool.ts';
-import { isLoss } from './server-errors.ts';
+import { isLoss, unavailable } from './server-errors.ts';
 import type { MysqlSession } from './session.ts';
 
 /** How long a question of our own may take: a little more than making a connection. */
@@ -19,5 +19,17 @@ export async function withSession<Result>(
     if (isLoss(error)) pool.discard(session);
     else pool.release(session);
     throw error;
+  }
+}
+
+/** The same, for what has no use for an error of the server. Throws `DatabaseError`. */
+export async function askDatabase<Result>(
+  pool: Pool<MysqlSession>,
+  work: (session: MysqlSession) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await withSession(pool, work);
+  } catch (error) {
+    throw unavailable(error);
   }
 }

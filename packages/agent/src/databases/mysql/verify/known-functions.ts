@@ -1,3 +1,4 @@
+import type { CalledFunction } from '../../sql/one-select.ts';
 import { words } from '../../sql/words.ts';
 
 /**
@@ -46,3 +47,12 @@ export const forbiddenFunctions: ReadonlySet<string> = words(`
   wait_until_sql_thread_after_gtids row_count found_rows connection_id name_const uuid_short sys_guid extractvalue
   updatexml encrypt des_encrypt des_decrypt old_password password validate_password_strength
 `);
+
+/** The functions that are called and are not known to only read, each once, as written. */
+export function unknownFunctions(called: readonly CalledFunction[]): readonly string[] {
+  // Quoted or with a schema it is one that somebody has made, whatever its name.
+  const unknown = called.filter(
+    ({ schema, name, isQuoted }) => schema !== undefined || isQuoted || !knownFunctions.has(name),
+  );
+  return [...new Set(unknown.map(({ schema, name }) => (schema === undefined ? name : `${schema}.${name}`)))];
+}

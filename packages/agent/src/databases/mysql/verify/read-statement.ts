@@ -1,10 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { VerificationFault } from '../../driver/errors.ts';
-import type { Template } from '../../sql/create-template.ts';
+import { fillTemplate, type Template } from '../../sql/template.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { faultAt } from '../../sql/fault-at.ts';
-import { fillTemplate } from '../../sql/fill-template.ts';
-import { unknownFunctions } from '../../sql/judge-functions.ts';
+import { refused, type Refusal } from '../../sql/fault-at.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
 import {
   oneSelect,
@@ -18,7 +15,7 @@ import { loneParameter, rowCounts } from '../../sql/places/row-counts.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { LIST } from '../execute/expand-lists.ts';
 import type { PlacedParam } from '../execute/prepared-query.ts';
-import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
+import { forbiddenFunctions, unknownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
 import { listPlaces } from './places/list-places.ts';
 import { placeholderFor } from './places/text-places.ts';
@@ -35,35 +32,20 @@ export interface ReadStatement {
   readonly asksCaller: boolean;
 }
 
-export type ReadResult =
-  | { readonly ok: true; readonly read: ReadStatement }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
 /** What MariaDB lets stand before the names of its own functions. */
 const OWN_SCHEMAS = /^(?:mariadb|oracle|maxdb)_schema\./i;
 
-export type JudgedText =
-  | { readonly ok: true; readonly select: OneSelect }
-  | { readonly ok: false; readonly problem: string };
-
 /** All that can be known of a capability's SQL without a database; its text is for a server of that kind. */
-export function readStatement(capability: Capability, isMariaDb = true): ReadResult {
+export function readStatement(
+  capability: Capability,
+  isMariaDb = true,
+): { readonly ok: true; readonly read: ReadStatement } | Refusal {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
-  if (!scanned.ok) return refused(capability, scanned.problem);
+  if (!scanned.ok) return refused(capability, { message: scanned.problem });
   const judged = judgeTokens(scanned.tokens);
-  if (!judged.ok) return refused(capability, judged.problem);
+  if (!judged.ok) return refused(capability, { message: judged.problem });
   const { select } = judged;
-  const faults = [
-    ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) =>
-      faultAt(capability, { message }),
-    ),
-    ...[
-      ...reservedNames(capability),
-      ...misplacedLists(select.body, capability, listPlacesOf(capability)),
-      ...misplacedScalars(select.body, capability),
-    ].map(({ param, ...fault }) => faultAt(capability, fault, param)),
-  ];
   const variables = new Set(
     select.body.flatMap(({ kind, text }) => (kind === 'variable' ? [text.slice(1)] : [])),
   );
@@ -71,18 +53,21 @@ export function readStatement(capability: Capability, isMariaDb = true): ReadRes
     ...capability.params,
     ...callerParams([...variables], capability),
   ]);
-  if (!cut.ok) faults.push(...cut.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)));
-  if (!cut.ok || faults.length > 0) return { ok: false, faults };
+  const faults = [
+    ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) => ({ message })),
+    ...reservedNames(capability),
+    ...misplacedLists(select.body, capability, listPlacesOf(capability)),
+    ...misplacedScalars(select.body, capability),
+    ...(cut.ok ? [] : cut.faults),
+  ];
+  if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const params = placedParams(cut.template, select.body, capability);
   const indexes = select.body.flatMap(({ kind }, index) =>
     kind === 'parameter' || kind === 'variable' ? [index] : [],
   );
   const placeholders = params.map((param, number) => ({ number, param }));
   const textWith: ReadStatement['textWith'] = (written) =>
-    fillTemplate(cut.template, placeholders, ({ param, number }) => ({
-      text: written(param, number),
-      offset: 0,
-    })).text;
+    fillTemplate(cut.template, placeholders, ({ param, number }) => ({ text: written(param, number) })).text;
   const text = textWith((param, number) => {
     if (param.isList) return LIST;
     // A variable would bring a collation of its own, which differs from that of most columns: an error.
@@ -122,7 +107,7 @@ function placedParams(
 }
 
 /** The same rules for the text of a view, which a statement runs when it reads the view. */
-export function judgeText(sql: string, allowFunctions: readonly string[]): JudgedText {
+export function judgeText(sql: string, allowFunctions: readonly string[]): OneSelectResult {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return scanned;
   if (scanned.tokens.some(({ kind }) => kind === 'parameter' || kind === 'variable'))
@@ -152,7 +137,7 @@ function problemsOfFunctions(
   functions: readonly CalledFunction[],
   allowed: readonly string[],
 ): readonly string[] {
-  return unknownFunctions(functions, knownFunctions, []).flatMap((name) => {
+  return unknownFunctions(functions).flatMap((name) => {
     // The servers take these names for their own functions, whatever else there is.
     if (forbiddenFunctions.has(name.replace(OWN_SCHEMAS, ''))) {
       return [`calls ${name}, which does more than read and is never allowed: remove it`];
@@ -163,8 +148,4 @@ function problemsOfFunctions(
       `calls ${name}, which is not known to only read: remove it, or, where it is a function of yours that only reads, add it to allow_functions`,
     ];
   });
-}
-
-function refused(capability: Capability, message: string): ReadResult {
-  return { ok: false, faults: [faultAt(capability, { message })] };
 }

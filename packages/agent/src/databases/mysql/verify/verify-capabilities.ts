@@ -1,20 +1,14 @@
 import type { PrepareStatementInfo } from 'mysql2';
-import type { Capability, Param, ParamSchema } from '../../../capabilities/model.ts';
+import type { Capability, Param, ParamSchema, ResultField } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver/driver.ts';
-import { withRemedy, type VerificationFault } from '../../driver/errors.ts';
-import { faultAt } from '../../sql/fault-at.ts';
+import { withRemedy } from '../../driver/errors.ts';
+import { refused, verificationOf, type CheckResult, type Refusal } from '../../sql/fault-at.ts';
+import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config/config.ts';
-import { withSession } from '../connection/with-session.ts';
-import {
-  isDenied,
-  isInvalidView,
-  isLoss,
-  isWrite,
-  nameOf,
-  unavailable,
-} from '../connection/server-errors.ts';
+import type { MysqlConfig } from '../config.ts';
+import { askDatabase } from '../connection/with-session.ts';
+import { isDenied, isInvalidView, isLoss, isWrite, nameOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { expandLists, MOST_ITEMS } from '../execute/expand-lists.ts';
 import type { PlacedParam, PreparedQuery } from '../execute/prepared-query.ts';
@@ -32,72 +26,53 @@ import { withTexts } from './text-columns.ts';
 import { missingGrants } from './grants/missing-grants.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
 
-type CheckResult =
-  | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export async function verifyCapabilities(
   pool: Pool<MysqlSession>,
   config: MysqlConfig,
   capabilities: readonly Capability[],
 ): Promise<Verification & { readonly prepared: readonly PreparedQuery[] }> {
-  try {
-    return await withSession(pool, async (session) => {
-      const prepared: PreparedQuery[] = [];
-      const passed: Capability[] = [];
-      const faults: VerificationFault[] = [];
-      for (const capability of capabilities) {
-        const result = await check(session, config, capability);
-        if (result.ok) {
-          prepared.push(result.query);
-          passed.push(result.capability);
-        } else {
-          faults.push(...result.faults);
-        }
-      }
-      return { prepared, capabilities: passed, faults };
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+  return askDatabase(pool, async (session) => {
+    const results: CheckResult<PreparedQuery>[] = [];
+    for (const capability of capabilities) results.push(await check(session, config, capability));
+    return verificationOf(results);
+  });
 }
 
 async function check(
   session: MysqlSession,
   config: MysqlConfig,
   capability: Capability,
-): Promise<CheckResult> {
+): Promise<CheckResult<PreparedQuery>> {
   const result = readStatement(capability, session.isMariaDb);
   if (!result.ok) return result;
   const { read } = result;
   if (read.asksCaller && !config.callerVariables) {
     const message = 'reads who calls, which it is not told: set caller_variables: true for its database';
-    return { ok: false, faults: [faultAt(capability, { message })] };
+    return refused(capability, { message });
   }
   const described = await prepared(session, capability, read.text, read);
   if (!described.ok) return described;
   const compared = await judgeComparisons(capability, read, (probe) => columnOfProbe(session, probe));
-  if (!compared.ok) {
-    return {
-      ok: false,
-      faults: compared.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
-    };
-  }
+  if (!compared.ok) return refused(capability, ...compared.faults);
   const shadowing = await shadowingFunctions(session, read.select, capability.allowFunctions);
   if (shadowing.length > 0) {
     const message = `calls ${shadowing.join(', ')}, of which the database has one of its own: rename that, or add it to allow_functions where it only reads`;
-    return { ok: false, faults: [faultAt(capability, { message })] };
+    return refused(capability, { message });
   }
   const problem = await judgeViews(session, read.select, config.name, capability.allowFunctions);
   if (problem !== undefined) {
     const { remedy, ...fault } = problem;
-    const told = remedy === undefined ? fault : withRemedy(fault, remedy);
-    return { ok: false, faults: [faultAt(capability, told)] };
+    return refused(capability, remedy === undefined ? fault : withRemedy(fault, remedy));
   }
-  const faults: VerificationFault[] = [];
   const columns = await withTexts(session, read, described.columns);
-  const fields = outputOf(capability, columns, session.isMariaDb, faults);
+  // Servers do not tell large and small letters apart in the names of columns.
+  const { output: fields, faults } = matchColumns(
+    capability,
+    columns,
+    (name) => name.toLowerCase(),
+    (field, column) => outputOf(field, column, session.isMariaDb),
+  );
   if (faults.length > 0) return { ok: false, faults };
   const text = wrapSelect(read.text, fields, capability.limits, read.select);
   const wrapped = await prepared(session, capability, text, read);
@@ -161,9 +136,7 @@ async function columnOfProbe(session: MysqlSession, probe: string): Promise<Colu
   }
 }
 
-type Described =
-  | { readonly ok: true; readonly columns: readonly Column[] }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+type Described = { readonly ok: true; readonly columns: readonly Column[] } | Refusal;
 
 function problemOf(error: unknown): string {
   if (isWrite(error)) return 'writes to the database, directly or by a function: only reading is allowed';
@@ -196,55 +169,22 @@ export async function prepared(
       const asksGrants = isDenied(error) || isInvalidView(error);
       const grants = asksGrants ? await missingGrants(session, capability, read) : [];
       const fault = { message, detail };
-      return {
-        ok: false,
-        faults: [faultAt(capability, grants.length === 0 ? fault : withRemedy(fault, grants.join('; ')))],
-      };
+      return refused(capability, grants.length === 0 ? fault : withRemedy(fault, grants.join('; ')));
     }
     const parts = partsOf(statement);
     session.connection.unprepare(expanded.text);
     if (parts.parameters !== expanded.params.length) {
       const message = 'has parameters where the database sees none: write them as values';
-      return { ok: false, faults: [faultAt(capability, { message })] };
+      return refused(capability, { message });
     }
     ({ columns } = parts);
   }
   return { ok: true, columns };
 }
 
-function outputOf(
-  capability: Capability,
-  columns: readonly Column[],
-  isMariaDb: boolean,
-  faults: VerificationFault[],
-): readonly OutputField[] {
-  // Servers do not tell large and small letters apart in the names of columns.
-  const byName = new Map<string, Column>();
-  const declared = new Set(capability.result.map(({ name }) => name.toLowerCase()));
-  for (const column of columns) {
-    const key = column.name.toLowerCase();
-    if (byName.has(key)) {
-      const which = declared.has(key) ? `named ${column.name}` : 'of one name';
-      const detail = `column ${column.name}`;
-      faults.push(
-        faultAt(capability, { message: `yields two columns ${which}: rename one with AS`, detail }),
-      );
-    }
-    byName.set(key, column);
-  }
-  const output: OutputField[] = [];
-  for (const field of capability.result) {
-    const column = byName.get(field.name.toLowerCase());
-    const at = { path: `capabilities.${capability.name}.result.${field.name}`, position: field.position };
-    if (column === undefined || column.name !== field.name) {
-      const detail = `columns: ${columns.map(({ name }) => name).join(', ')}`;
-      const message = 'is not a column of the SQL: name one so with AS, or remove the field';
-      faults.push({ ...at, message, detail });
-      continue;
-    }
-    const conversion = convertColumn(field, column, columnName(field.name), isMariaDb);
-    if (conversion.ok) output.push({ ...conversion, name: field.name, nullable: field.nullable });
-    else faults.push({ ...at, message: conversion.problem, detail: `column type ${column.type}` });
-  }
-  return output;
+function outputOf(field: ResultField, column: Column, isMariaDb: boolean): FieldResult<OutputField> {
+  const conversion = convertColumn(field, column, columnName(field.name), isMariaDb);
+  return conversion.ok
+    ? { ok: true, output: { ...conversion, name: field.name, nullable: field.nullable } }
+    : { ok: false, message: conversion.problem, detail: `column type ${column.type}` };
 }

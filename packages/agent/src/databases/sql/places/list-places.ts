@@ -1,5 +1,5 @@
 import type { Capability, Param } from '../../../capabilities/model.ts';
-import type { ParameterFault } from '../create-template.ts';
+import type { ParameterFault } from '../template.ts';
 import type { SqlToken } from '../scanner.ts';
 import { placeOf, type Place } from './parameter-place.ts';
 

@@ -1,5 +1,5 @@
 import type { Capability, ParamType } from '../../../capabilities/model.ts';
-import type { ParameterFault } from '../create-template.ts';
+import type { ParameterFault } from '../template.ts';
 import type { SqlToken } from '../scanner.ts';
 import { each } from '../words.ts';
 import { placeOf } from './parameter-place.ts';

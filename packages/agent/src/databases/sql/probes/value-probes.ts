@@ -1,5 +1,5 @@
 import type { Param } from '../../../capabilities/model.ts';
-import { fillTemplate } from '../fill-template.ts';
+import { fillTemplate } from '../template.ts';
 import { cutAtParameters, namesOfParameters } from '../named-parameters.ts';
 import { scanSql, type Lexicon, type SqlToken } from '../scanner.ts';
 import { probeTexts, type ProbeRules } from './probe-texts.ts';
@@ -63,7 +63,7 @@ function probeOf(sql: string, params: readonly ProbedParam[], dialect: ProbeDial
   }));
   const { text } = fillTemplate(template, placeholders, ({ number, at: token }) => {
     const param = template.params[number - 1];
-    return { text: param === undefined ? '' : dialect.placeholder(number, param, tokens, token), offset: 0 };
+    return { text: param === undefined ? '' : dialect.placeholder(number, param, tokens, token) };
   });
   const indexOf = ({ name }: Param): number => params.findIndex((param) => param.name === name);
   const sent = dialect.isPositional

@@ -1,9 +1,8 @@
 import { basename, extname } from 'node:path';
 import type { Catalog, CatalogColumn, CatalogKey, CatalogTable, ColumnKind } from '../../driver/catalog.ts';
-import { unavailable, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
-import { ASK } from '../../engine-process/engine-questions.ts';
-import { vocabulary } from '../dialect/vocabulary.ts';
-import type { ReadQuestion } from '../engine/questions.ts';
+import { askRows, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
+import { grouped } from '../../sql/grouped.ts';
+import { vocabulary } from '../vocabulary.ts';
 
 /** Tables of virtual ones, and what belongs to them, are none that queries may read. */
 const TABLES = `select name, type from pragma_table_list
@@ -25,57 +24,52 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** Reads the schema: no row of any table but of SQLite's own counts. Throws `DatabaseError`. */
 export async function readCatalog(pool: EnginePool, file: string): Promise<Catalog> {
-  try {
-    return await withSession(pool, async (session) => {
-      const ask = (sql: string): Promise<readonly Row[]> => {
-        const question: ReadQuestion = { sql };
-        return session.ask(ASK.read, question);
-      };
-      const tables = await ask(TABLES);
-      const columns = grouped(await ask(COLUMNS));
-      const indexes = grouped(await ask(INDEXES));
-      const foreignKeys = grouped(await ask(FOREIGN_KEYS));
-      const counts = (await ask(HAS_COUNTS)).length > 0 ? await ask(COUNTS) : [];
-      const rows = new Map(counts.map((row) => [text(row, 'tab'), Number(row['count'])]));
-      return {
-        name: basename(file, extname(file)),
-        accounts: new Set<string>(),
-        tables: tables.map((table): CatalogTable => {
-          const name = text(table, 'name');
-          const own = columns.get(name) ?? [];
-          const parts = [...grouped(indexes.get(name) ?? [], 'name').values()];
-          const count = rows.get(name);
-          return {
-            schema: 'main',
-            name,
-            sql: identifier(name),
-            kind: text(table, 'type') === 'view' ? 'view' : 'table',
-            ...(count === undefined ? {} : { rows: count }),
-            rowSecurity: false,
-            columns: own.map(columnOf),
-            keys: [...primaryKey(own), ...parts.flatMap(keyOf)],
-            foreignKeys: [...grouped(foreignKeys.get(name) ?? [], 'id').values()].map((each) => ({
+  return withSession(pool, async (session) => {
+    const ask = (sql: string): Promise<readonly Row[]> => askRows(session, sql);
+    const tables = await ask(TABLES);
+    const columns = grouped(await ask(COLUMNS), tableOf);
+    const indexes = grouped(await ask(INDEXES), tableOf);
+    const foreignKeys = grouped(await ask(FOREIGN_KEYS), tableOf);
+    const counts = (await ask(HAS_COUNTS)).length > 0 ? await ask(COUNTS) : [];
+    const rows = new Map(counts.map((row) => [text(row, 'tab'), Number(row['count'])]));
+    return {
+      name: basename(file, extname(file)),
+      accounts: new Set<string>(),
+      tables: tables.map((table): CatalogTable => {
+        const name = text(table, 'name');
+        const own = columns.get(name) ?? [];
+        const parts = [...grouped(indexes.get(name) ?? [], (row) => text(row, 'name')).values()];
+        const count = rows.get(name);
+        return {
+          schema: 'main',
+          name,
+          sql: identifier(name),
+          kind: text(table, 'type') === 'view' ? 'view' : 'table',
+          ...(count === undefined ? {} : { rows: count }),
+          rowSecurity: false,
+          columns: own.map(columnOf),
+          keys: [...primaryKey(own), ...parts.flatMap(keyOf)],
+          foreignKeys: [...grouped(foreignKeys.get(name) ?? [], (row) => text(row, 'id')).values()].map(
+            (each) => ({
               columns: each.map((row) => text(row, 'col')),
               schema: 'main',
               table: text(each[0] ?? {}, 'target'),
               targetColumns: each.map((row) => text(row, 'target_col')),
+            }),
+          ),
+          indexes: [
+            ...primaryKey(own).map(({ columns: [leading = ''] }) => ({ leading, partsOf: [] })),
+            ...parts.map(([first]) => ({
+              ...(typeof first?.['col'] === 'string' && first['partial'] === 0
+                ? { leading: first['col'] }
+                : {}),
+              partsOf: [],
             })),
-            indexes: [
-              ...primaryKey(own).map(({ columns: [leading = ''] }) => ({ leading, partsOf: [] })),
-              ...parts.map(([first]) => ({
-                ...(typeof first?.['col'] === 'string' && first['partial'] === 0
-                  ? { leading: first['col'] }
-                  : {}),
-                partsOf: [],
-              })),
-            ],
-          };
-        }),
-      };
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+          ],
+        };
+      }),
+    };
+  });
 }
 
 /** As it is written in SQL: quoted where SQLite or the scanner could take it for something else. */
@@ -85,18 +79,12 @@ function identifier(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !isWord ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
-function grouped(rows: readonly Row[], by: string = 'tab'): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(text(row, by));
-    if (group === undefined) groups.set(text(row, by), [row]);
-    else group.push(row);
-  }
-  return groups;
-}
-
 function text(row: Row, name: string): string {
   return String(row[name]);
+}
+
+function tableOf(row: Row): string {
+  return text(row, 'tab');
 }
 
 function columnOf(row: Row): CatalogColumn {

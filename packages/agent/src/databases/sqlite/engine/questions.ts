@@ -21,11 +21,6 @@ export interface SqliteColumn {
   readonly type: string | null;
 }
 
-/** A statement of the driver itself, whose parameters are all NULL. */
-export interface ReadQuestion {
-  readonly sql: string;
-}
-
 export interface QueryDefinition {
   readonly text: string;
   readonly allowFunctions: readonly string[];

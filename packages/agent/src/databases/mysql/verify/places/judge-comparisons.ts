@@ -1,5 +1,5 @@
 import type { Capability, ParamSchema } from '../../../../capabilities/model.ts';
-import type { ParameterFault } from '../../../sql/create-template.ts';
+import type { ParameterFault } from '../../../sql/template.ts';
 import { comparisonOf, type Comparison } from '../../../sql/places/comparisons.ts';
 import { isNumberPlace } from '../../../sql/places/misplaced-scalars.ts';
 import { operandsAround, type TokenRange } from '../../../sql/places/operands.ts';

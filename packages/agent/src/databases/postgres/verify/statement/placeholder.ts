@@ -1,5 +1,9 @@
-import type { Template } from '../../../sql/create-template.ts';
-import { fillTemplate, type FilledTemplate, type WrittenPlaceholder } from '../../../sql/fill-template.ts';
+import {
+  type FilledTemplate,
+  fillTemplate,
+  type Template,
+  type WrittenPlaceholder,
+} from '../../../sql/template.ts';
 
 /** What stands in place of one reference: `($number)`, or cast `($number::type)`, or bare `$number`. */
 export interface Placeholder {

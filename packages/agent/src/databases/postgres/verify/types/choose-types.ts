@@ -19,7 +19,7 @@ import {
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import { readFilled, type ReadStatement } from '../statement/read-statement.ts';
-import type { Template } from '../../../sql/create-template.ts';
+import type { Template } from '../../../sql/template.ts';
 import type { Placeholder } from '../statement/placeholder.ts';
 import { parameterTypesStatement, readParameterTypes } from './server-types.ts';
 import type { BoundParam, ServerType, WrittenCast } from '../../execute/prepared-query.ts';

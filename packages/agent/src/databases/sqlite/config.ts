@@ -1,13 +1,15 @@
-import { count, filledText, flag, size } from '../../../capabilities/json-schema.ts';
-import type { Driver } from '../../driver/driver.ts';
+import { count, flag, size } from '../../capabilities/json-schema.ts';
+import type { Driver } from '../driver/driver.ts';
+import {
+  fileConfig,
+  fileProperty,
+  type FileConfig,
+  type FileSection,
+} from '../engine-process/file-config.ts';
 
 export const section: Driver['section'] = {
   properties: {
-    file: {
-      ...filledText('File of the database; relative to this file.'),
-      pattern: '^(?!:memory:$)',
-      errorMessage: 'must name a file: a database in memory has nothing to serve',
-    },
+    file: fileProperty,
     immutable: flag('Whether nobody changes the file while the agent runs: it is read without locks.', false),
     memory: size('What a process that runs its queries may have in memory, on Linux.', '256MB'),
     max_connections: count('Processes that run its queries, at most.', 1, 100, 2),
@@ -16,3 +18,11 @@ export const section: Driver['section'] = {
   },
   required: ['file'],
 };
+
+export function configure(
+  written: FileSection,
+  _texts: Readonly<Record<string, string>>,
+  resolveFile: (name: string) => string,
+): FileConfig {
+  return fileConfig('sqlite', written, resolveFile);
+}

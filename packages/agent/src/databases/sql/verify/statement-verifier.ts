@@ -1,0 +1,47 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Fault } from '../../../capabilities/fault.ts';
+import type { Verifier } from '../../driver/driver.ts';
+import { constantKeyWarnings } from '../constant-keys.ts';
+import type { Refusal } from '../fault-at.ts';
+import type { OneSelect } from '../one-select.ts';
+import { rowCountWarnings } from '../row-counts.ts';
+import type { SqlToken } from '../scanner.ts';
+
+type ReadStatement<Read> = (capability: Capability) => { readonly ok: true; readonly read: Read } | Refusal;
+
+/** What `more` says of a statement stands between the warnings that all drivers have. */
+export function statementVerifier<Read>(
+  readStatement: ReadStatement<Read>,
+  bodyOf: (read: Read) => readonly SqlToken[],
+  more: (capability: Capability, body: readonly SqlToken[]) => readonly Fault[] = () => [],
+): Pick<Verifier, 'readStatements' | 'findWarnings'> {
+  const bodyIn = (capability: Capability): readonly SqlToken[] => {
+    const result = readStatement(capability);
+    return result.ok ? bodyOf(result.read) : [];
+  };
+  return {
+    readStatements: async (capabilities) =>
+      capabilities.flatMap((capability) => {
+        const result = readStatement(capability);
+        return result.ok ? [] : result.faults;
+      }),
+    findWarnings: async (capabilities) => [
+      ...rowCountWarnings(capabilities, bodyIn),
+      ...capabilities.flatMap((capability) => more(capability, bodyIn(capability))),
+      ...constantKeyWarnings(capabilities, bodyIn),
+    ],
+  };
+}
+
+/** The names of those that may give several rows and do not say in which order: a guess, for want of the table's keys. */
+export function unorderedStatements(
+  capabilities: readonly Capability[],
+  readStatement: ReadStatement<{ readonly select: OneSelect }>,
+): readonly string[] {
+  return capabilities.flatMap((capability) => {
+    const result = readStatement(capability);
+    if (!result.ok || result.read.select.isOrdered || capability.limits.maxRows === 1) return [];
+    const reads = result.read.select.body.some(({ kind, text }) => kind === 'word' && /^from$/i.test(text));
+    return reads ? [capability.name] : [];
+  });
+}
