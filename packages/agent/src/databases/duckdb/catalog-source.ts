@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { CatalogSource } from '../driver/catalog.ts';
 import { fileCatalog } from '../engine-process/file-catalog.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
-import { configure } from './config.ts';
+import { configure } from './config/config.ts';
 import { createPool } from './connect.ts';
 
 export const catalogSource: CatalogSource = fileCatalog(

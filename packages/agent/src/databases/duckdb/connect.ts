@@ -11,7 +11,7 @@ import { ASK } from '../engine-process/engine-questions.ts';
 import { openEngineSession, type EngineSession } from '../engine-process/engine-session.ts';
 import { problemOfFile } from '../engine-process/problem-of-file.ts';
 import { DatabaseError } from '../driver/errors.ts';
-import type { DuckdbConfig } from './config.ts';
+import type { DuckdbConfig } from './config/config.ts';
 import type { OpenQuestion } from './engine/questions.ts';
 import { INSTALL, LIBRARY } from './engine/library.ts';
 

@@ -11,7 +11,7 @@ import { driverOf } from '../drivers.ts';
 import { holdersOf } from '../engine-process/holders.testing.ts';
 import { withSession } from '../engine-process/engine-database.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
-import { configure } from './config.ts';
+import { configure } from './config/config.ts';
 import { change } from './change.testing.ts';
 import './engine-code.testing.ts';
 import { createPool } from './connect.ts';

@@ -1,6 +1,6 @@
 import type { Driver } from '../driver/driver.ts';
 import { refuseExplain } from '../driver/errors.ts';
-import { configure, section } from './config.ts';
+import { configure, section } from './config/config.ts';
 import { connect, engineCode } from './connect.ts';
 
 export const duckdb: Driver = {

@@ -4,7 +4,7 @@ import type { Verifier } from '../driver/driver.ts';
 import { auditFiles } from '../engine-process/audit-files.ts';
 import { askRows, withSession, type EnginePool } from '../engine-process/engine-database.ts';
 import type { EngineQuery } from '../engine-process/engine-queries.ts';
-import type { DuckdbConfig } from './config.ts';
+import type { DuckdbConfig } from './config/config.ts';
 import { createPool, ping } from './connect.ts';
 import type { QueryDefinition } from './engine/questions.ts';
 import { statementVerifier } from '../sql/verify/statement-verifier.ts';

@@ -1,6 +1,6 @@
 import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { Pool } from '../sessions/pool.ts';
-import type { MysqlConfig } from './config.ts';
+import type { MysqlConfig } from './config/config.ts';
 import { createKillQuery } from './connection/kill-query.ts';
 import { poolRules } from './connection/server-errors.ts';
 import { openSession, type MysqlSession } from './connection/session.ts';

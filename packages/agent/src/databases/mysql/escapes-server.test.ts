@@ -6,7 +6,7 @@ import { callOf, capabilityOf, textOf } from '../conformance/capability.testing.
 import type { Statement, TestServer } from '../conformance/dialect.testing.ts';
 import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
 import { driverOf } from '../drivers.ts';
-import { configure } from './config.ts';
+import { configure } from './config/config.ts';
 import { createPool } from './connect.ts';
 import { withSession } from './connection/with-session.ts';
 import { dialectOf } from './conformance.fixture.ts';

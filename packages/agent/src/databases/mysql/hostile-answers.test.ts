@@ -6,7 +6,7 @@ import { temporaryFolder } from '@svc/testkit';
 import { expect, onTestFinished, test } from 'vitest';
 import { callOf } from '../conformance/capability.testing.ts';
 import type { Database } from '../driver/driver.ts';
-import { configure, type MysqlConfig } from './config.ts';
+import { configure, type MysqlConfig } from './config/config.ts';
 import { connect } from './connect.ts';
 import { openSession } from './connection/session.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';

@@ -1,5 +1,5 @@
 import type { Driver } from '../driver/driver.ts';
-import { configure, section } from './config.ts';
+import { configure, section } from './config/config.ts';
 import { connect } from './connect.ts';
 import { refuseExplain } from '../driver/errors.ts';
 

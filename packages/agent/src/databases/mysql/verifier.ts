@@ -1,7 +1,7 @@
 import type { Verifier } from '../driver/driver.ts';
 import { statementVerifier, unorderedStatements } from '../sql/verify/statement-verifier.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
-import type { MysqlConfig } from './config.ts';
+import type { MysqlConfig } from './config/config.ts';
 import { createPool, ping } from './connect.ts';
 import { withSession } from './connection/with-session.ts';
 import { expandLists } from './execute/expand-lists.ts';

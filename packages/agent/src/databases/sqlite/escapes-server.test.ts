@@ -5,7 +5,7 @@ import type { DatabaseSection } from '../driver/driver.ts';
 import { driverOf } from '../drivers.ts';
 import { withSession } from '../engine-process/engine-database.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
-import { configure } from './config.ts';
+import { configure } from './config/config.ts';
 import { createPool } from './connect.ts';
 import { loadSqlite } from './engine/node-sqlite.ts';
 import { openScene, type Scene } from './scene.testing.ts';

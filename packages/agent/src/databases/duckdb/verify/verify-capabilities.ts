@@ -9,7 +9,7 @@ import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.t
 import type { ParameterFault } from '../../sql/template.ts';
 import { refused, type CheckResult, type Refusal } from '../../sql/fault-at.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
-import type { DuckdbConfig } from '../config.ts';
+import type { DuckdbConfig } from '../config/config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
 import { findProbes } from './find-probes.ts';

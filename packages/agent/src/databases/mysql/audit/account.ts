@@ -1,7 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { AccountFinding, AccountNote } from '../../driver/driver.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config.ts';
+import type { MysqlConfig } from '../config/config.ts';
 import { askDatabase } from '../connection/with-session.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { foreignGrants } from './foreign-grants.ts';

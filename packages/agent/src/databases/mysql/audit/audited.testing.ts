@@ -2,7 +2,7 @@ import { executeMysql, type MysqlAddress } from '@svc/testkit';
 import { onTestFinished } from 'vitest';
 import type { Capability } from '../../../capabilities/model.ts';
 import type { AccountFinding, AccountNote } from '../../driver/driver.ts';
-import { configure } from '../config.ts';
+import { configure } from '../config/config.ts';
 import { createPool } from '../connect.ts';
 import { auditAccount, describeAccount } from './account.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readProblem } from '@svc/edge';
 import type { CatalogTarget, CatalogTargetResult } from '../../driver/catalog.ts';
-import type { MysqlConfig } from '../config.ts';
+import type { MysqlConfig } from '../config/config.ts';
 
 /** Where the database is, and as whom its catalogs are read. */
 export interface MysqlTarget extends CatalogTarget {

@@ -6,7 +6,7 @@ import { callOf, capabilityOf, numbers } from '../../conformance/capability.test
 import type { TestServer } from '../../conformance/dialect.testing.ts';
 import { openDriver } from '../../conformance/tested-driver.testing.ts';
 import { driverOf } from '../../drivers.ts';
-import { configure } from '../config.ts';
+import { configure } from '../config/config.ts';
 import { dialectOf } from '../conformance.fixture.ts';
 import { mysqlServers } from '../servers.testing.ts';
 import { unavailable } from './server-errors.ts';

@@ -1,4 +1,4 @@
-import type { MysqlConfig } from '../config.ts';
+import type { MysqlConfig } from '../config/config.ts';
 import { isLoss } from './server-errors.ts';
 import { openSession, type MysqlSession } from './session.ts';
 

@@ -1,7 +1,7 @@
 import { expect, describe, onTestFinished, test } from 'vitest';
 import type { RowDataPacket } from 'mysql2';
 import { numbers } from '../../conformance/capability.testing.ts';
-import { configure } from '../config.ts';
+import { configure } from '../config/config.ts';
 import { mysqlServers } from '../servers.testing.ts';
 import { openSession, type MysqlSession } from './session.ts';
 

@@ -12,7 +12,7 @@ import type {
 import type { AbortSignalLike } from '@svc/edge';
 import { DatabaseError } from '../../driver/errors.ts';
 import type { PlainSession } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config.ts';
+import type { MysqlConfig } from '../config/config.ts';
 import { checkColumns, checkPackets, type CheckedPackets } from './check-packets.ts';
 import type { PacketLengths } from './packet-lengths.ts';
 import { PreparedStatements } from './prepared-statements.ts';

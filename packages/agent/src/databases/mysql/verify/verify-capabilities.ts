@@ -6,7 +6,7 @@ import { refused, verificationOf, type CheckResult, type Refusal } from '../../s
 import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import type { MysqlConfig } from '../config.ts';
+import type { MysqlConfig } from '../config/config.ts';
 import { askDatabase } from '../connection/with-session.ts';
 import { isDenied, isInvalidView, isLoss, isWrite, nameOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';

@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path';
 import type { Catalog, CatalogColumn, CatalogKey, CatalogTable, ColumnKind } from '../../driver/catalog.ts';
 import { askRows, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
 import { grouped } from '../../sql/grouped.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 
 /** Tables of virtual ones, and what belongs to them, are none that queries may read. */
 const TABLES = `select name, type from pragma_table_list

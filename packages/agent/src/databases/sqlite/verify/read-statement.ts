@@ -13,7 +13,7 @@ import { knownTableFunctions, problemOfFunction } from '../engine/known-function
 import { lexicon } from './lexicon.ts';
 import { listPlaces } from './list-places.ts';
 import { rewriteStatement } from './rewrite-statement.ts';
-import { vocabulary } from '../vocabulary.ts';
+import { vocabulary } from '../dialect/vocabulary.ts';
 
 export interface ReadStatement {
   readonly select: OneSelect;

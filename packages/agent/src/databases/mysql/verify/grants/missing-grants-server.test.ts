@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { VerifierDatabase } from '../../../driver/driver.ts';
 import { databaseFault, type VerificationFault } from '../../../driver/errors.ts';
 import { capabilityOf } from '../../../conformance/capability.testing.ts';
-import { configure } from '../../config.ts';
+import { configure } from '../../config/config.ts';
 import { createPool, ping } from '../../connect.ts';
 import { withSession } from '../../connection/with-session.ts';
 import { mysqlServers } from '../../servers.testing.ts';

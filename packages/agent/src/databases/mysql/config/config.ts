@@ -1,11 +1,11 @@
-import { flag } from '../../capabilities/json-schema.ts';
-import type { Driver } from '../driver/driver.ts';
+import { flag } from '../../../capabilities/json-schema.ts';
+import type { Driver } from '../../driver/driver.ts';
 import {
   serverConfig,
   serverSection,
   type ServerConfig,
   type ServerSection,
-} from '../driver/server-config.ts';
+} from '../../driver/server-config.ts';
 
 export interface MysqlConfig extends ServerConfig {
   /** Whether SQL is told who calls. */

@@ -1,5 +1,5 @@
-import type { Vocabulary } from '../sql/one-select.ts';
-import { words } from '../sql/words.ts';
+import type { Vocabulary } from '../../sql/one-select.ts';
+import { words } from '../../sql/words.ts';
 
 /** Keywords of SQLite. Those that are names wherever they are no keyword, such as KEY, are in neither list. */
 export const vocabulary: Vocabulary = {

@@ -1,11 +1,11 @@
-import { count, filledText, flag, size } from '../../capabilities/json-schema.ts';
-import type { Driver } from '../driver/driver.ts';
+import { count, filledText, flag, size } from '../../../capabilities/json-schema.ts';
+import type { Driver } from '../../driver/driver.ts';
 import {
   fileConfig,
   fileProperty,
   type FileConfig,
   type FileSection,
-} from '../engine-process/file-config.ts';
+} from '../../engine-process/file-config.ts';
 
 export interface DuckdbConfig extends FileConfig {
   /** That of the capability file: relative paths in SQL are below it. */

@@ -1,11 +1,11 @@
-import { count, flag, size } from '../../capabilities/json-schema.ts';
-import type { Driver } from '../driver/driver.ts';
+import { count, flag, size } from '../../../capabilities/json-schema.ts';
+import type { Driver } from '../../driver/driver.ts';
 import {
   fileConfig,
   fileProperty,
   type FileConfig,
   type FileSection,
-} from '../engine-process/file-config.ts';
+} from '../../engine-process/file-config.ts';
 
 export const section: Driver['section'] = {
   properties: {
