@@ -1,6 +1,7 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import { faultAt } from './fault-at.ts';
+import { betweenCommas, isOperator } from './places/tokens.ts';
 import type { SqlToken } from './scanner.ts';
 import { words } from './words.ts';
 
@@ -65,17 +66,13 @@ function wordAt(tokens: readonly SqlToken[], at: number): string | undefined {
 
 /** The keys at the beginning of `tokens`, up to what ends their list. */
 function keysFrom(tokens: readonly SqlToken[]): readonly (readonly SqlToken[])[] {
-  const keys: SqlToken[][] = [[]];
   let depth = 0;
-  for (const [at, token] of tokens.entries()) {
-    const isOperator = token.kind === 'operator';
-    if (isOperator && token.text === '(') depth += 1;
-    if (isOperator && token.text === ')') depth -= 1;
-    if (depth < 0 || (depth === 0 && ENDS.has(wordAt(tokens, at) ?? ''))) break;
-    if (depth === 0 && isOperator && token.text === ',') keys.push([]);
-    else keys.at(-1)?.push(token);
-  }
-  return keys;
+  const end = tokens.findIndex((token, at) => {
+    if (isOperator(token, '(')) depth += 1;
+    if (isOperator(token, ')')) depth -= 1;
+    return depth < 0 || (depth === 0 && ENDS.has(wordAt(tokens, at) ?? ''));
+  });
+  return betweenCommas(end < 0 ? tokens : tokens.slice(0, end));
 }
 
 /** Whether the token reads no column; what it cannot tell reads one. */

@@ -1,3 +1,4 @@
+import { isOperator } from './places/tokens.ts';
 import type { SqlToken } from './scanner.ts';
 
 /** The words of a dialect that are no names unless they are quoted. */
@@ -43,7 +44,7 @@ export type OneSelectResult =
 
 /** Whether these tokens are one SELECT, of words that only read. */
 export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): OneSelectResult {
-  const body = withoutSemicolons(tokens.filter(({ kind }) => kind !== 'comment'));
+  const body = bodyOf(tokens);
   const first = body.find((token) => !isOperator(token, '('));
   if (first === undefined) return refused('is empty: write one SELECT');
   if (first.kind !== 'word' || !/^(?:select|with)$/i.test(first.text)) {
@@ -129,14 +130,11 @@ function isCommonTable(body: readonly SqlToken[], at: number): boolean {
   return false;
 }
 
-function withoutSemicolons(tokens: readonly SqlToken[]): readonly SqlToken[] {
-  let end = tokens.length;
-  while (isOperator(tokens[end - 1], ';')) end -= 1;
-  return tokens.slice(0, end);
-}
-
-function isOperator(token: SqlToken | undefined, text: string): boolean {
-  return token?.kind === 'operator' && token.text === text;
+/** Without comments, and without the semicolons at the end. */
+export function bodyOf(tokens: readonly SqlToken[]): readonly SqlToken[] {
+  const body = tokens.filter(({ kind }) => kind !== 'comment');
+  while (isOperator(body.at(-1), ';')) body.pop();
+  return body;
 }
 
 function refused(problem: string): OneSelectResult {

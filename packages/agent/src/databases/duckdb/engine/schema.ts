@@ -1,4 +1,5 @@
-import { scanSql, type SqlToken } from '../../sql/scanner.ts';
+import { closingAfter, isOperator, isWord } from '../../sql/places/tokens.ts';
+import { scanSql } from '../../sql/scanner.ts';
 import { lexicon } from './lexicon.ts';
 import type { DuckdbConnection } from './library.ts';
 import { foldName, relationKey } from './names.ts';
@@ -66,23 +67,11 @@ function generatedBy(sql: string): readonly string[] | undefined {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return undefined;
   const { tokens } = scanned;
-  const isWord = (index: number, word: string): boolean =>
-    tokens[index]?.kind === 'word' && tokens[index]?.text.toUpperCase() === word;
   return tokens.flatMap((_, index) => {
-    if (!['GENERATED', 'ALWAYS', 'AS'].every((word, at) => isWord(index + at, word))) return [];
+    if (![/^generated$/i, /^always$/i, /^as$/i].every((word, at) => isWord(tokens[index + at], word)))
+      return [];
     const opening = index + 3;
-    return [sql.slice(tokens[opening]?.end, tokens[closingOf(tokens, opening)]?.start)];
-  });
-}
-
-/** Where the parenthesis that opens there is closed. */
-function closingOf(tokens: readonly SqlToken[], opening: number): number {
-  let depth = 0;
-  return tokens.findIndex(({ kind, text }, index) => {
-    if (index < opening || kind !== 'operator') return false;
-    if (text === '(') depth += 1;
-    if (text === ')') depth -= 1;
-    return depth === 0;
+    return [sql.slice(tokens[opening]?.end, tokens[closingAfter(tokens, opening)]?.start)];
   });
 }
 
@@ -91,10 +80,10 @@ function queryOfView(sql: string): string | undefined {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return undefined;
   let depth = 0;
-  for (const { kind, text, end } of scanned.tokens) {
-    if (text === '(' && kind === 'operator') depth += 1;
-    if (text === ')' && kind === 'operator') depth -= 1;
-    if (kind === 'word' && depth === 0 && text.toUpperCase() === 'AS') return sql.slice(end);
+  for (const token of scanned.tokens) {
+    if (isOperator(token, '(')) depth += 1;
+    if (isOperator(token, ')')) depth -= 1;
+    if (depth === 0 && isWord(token, /^as$/i)) return sql.slice(token.end);
   }
   return undefined;
 }

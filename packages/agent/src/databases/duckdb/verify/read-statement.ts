@@ -3,6 +3,8 @@ import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { refused, type Refusal } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
+import { bodyOf } from '../../sql/one-select.ts';
+import { isOperator, parameterIndexes } from '../../sql/places/tokens.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import type { EngineParam } from '../../engine-process/engine-queries.ts';
 import { lexicon } from '../engine/lexicon.ts';
@@ -50,7 +52,7 @@ export function readStatement(
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return refused(capability, { message: scanned.problem });
   const { tokens } = scanned;
-  const body = withoutEnd(tokens.filter(({ kind }) => kind !== 'comment'));
+  const body = bodyOf(tokens);
   const problem = problemOfBody(body);
   if (problem !== undefined) return refused(capability, { message: problem });
   const own = callerParams(namesOfParameters(body), capability);
@@ -58,7 +60,7 @@ export function readStatement(
   const faults = [...reservedNames(capability), ...(cut.ok ? [] : cut.faults)];
   if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const { template } = cut;
-  const places = body.flatMap(({ kind }, index) => (kind === 'parameter' ? [index] : []));
+  const places = parameterIndexes(body);
   const references = template.references.flatMap((param, at): readonly ParameterReference[] => {
     const [declared, index = -1] = [template.params[param], places[at]];
     if (declared === undefined) return [];
@@ -123,19 +125,12 @@ export const CASTS: Readonly<Record<ParamType, string>> = {
   object: 'JSON',
 };
 
-function withoutEnd(tokens: readonly SqlToken[]): readonly SqlToken[] {
-  let end = tokens.length;
-  while (tokens[end - 1]?.kind === 'operator' && tokens[end - 1]?.text === ';') end -= 1;
-  return tokens.slice(0, end);
-}
-
 function problemOfBody(body: readonly SqlToken[]): string | undefined {
-  const first = body.find(({ kind, text }) => kind !== 'operator' || text !== '(');
+  const first = body.find((token) => !isOperator(token, '('));
   if (first === undefined) return 'is empty: write one SELECT';
   if (first.kind !== 'word' || !/^(?:select|with|from|values)$/i.test(first.text))
     return 'is no SELECT: only one statement that begins with SELECT, WITH, FROM or VALUES is allowed';
-  if (body.some(({ kind, text }) => kind === 'operator' && text === ';'))
-    return 'has more than one statement: write one SELECT';
+  if (body.some((token) => isOperator(token, ';'))) return 'has more than one statement: write one SELECT';
   // Parameters of DuckDB's own, and texts between dollar signs.
   if (body.some(({ kind, text }) => kind === 'word' && text.includes('$')))
     return 'uses $: write parameters as :name, and texts between single quotes';

@@ -12,6 +12,7 @@ import {
 import { listParameters, misplacedLists, type ListPlaces } from '../../sql/places/list-places.ts';
 import { misplacedScalars } from '../../sql/places/misplaced-scalars.ts';
 import { loneParameter, rowCounts } from '../../sql/places/row-counts.ts';
+import { isWord, parameterIndexes } from '../../sql/places/tokens.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { LIST } from '../execute/expand-lists.ts';
 import type { PlacedParam } from '../execute/prepared-query.ts';
@@ -62,9 +63,7 @@ export function readStatement(
   ];
   if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const params = placedParams(cut.template, select.body, capability);
-  const indexes = select.body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [index] : [],
-  );
+  const indexes = parameterIndexes(select.body);
   const placeholders = params.map((param, number) => ({ number, param }));
   const textWith: ReadStatement['textWith'] = (written) =>
     fillTemplate(cut.template, placeholders, ({ param, number }) => ({ text: written(param, number) })).text;
@@ -94,9 +93,7 @@ function placedParams(
 ): readonly PlacedParam[] {
   const lists = new Set(listParameters(body, capability).map(({ index }) => index));
   const counts = new Map(rowCounts(body).map((count) => [loneParameter(body, count), count.of]));
-  const tokens = body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [index] : [],
-  );
+  const tokens = parameterIndexes(body);
   return references.flatMap((reference, at): readonly PlacedParam[] => {
     const [param, token] = [params[reference], tokens[at] ?? -1];
     if (param === undefined) return [];
@@ -122,9 +119,7 @@ function judgeTokens(tokens: readonly SqlToken[]): OneSelectResult {
   const judged = oneSelect(tokens, vocabulary);
   if (!judged.ok) return judged;
   const { body } = judged.select;
-  const isWord = (index: number, word: RegExp): boolean =>
-    body[index]?.kind === 'word' && word.test(body[index]?.text ?? '');
-  if (body.some((_token, index) => isWord(index, /^rows$/i) && isWord(index + 1, /^examined$/i))) {
+  if (body.some((token, index) => isWord(token, /^rows$/i) && isWord(body[index + 1], /^examined$/i))) {
     return {
       ok: false,
       problem: 'uses LIMIT ROWS EXAMINED, which gives some rows as if they were all: remove it',

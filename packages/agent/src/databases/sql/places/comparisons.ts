@@ -36,10 +36,8 @@ export function comparisonOf(
   }
   if (isWord(body[start - 1], /^between$/i)) return leftOf(body, start - 1, false, or);
   if (isWord(body[start - 1], /^and$/i)) {
-    const between = findAtLevel(body, start - 2, -1, (token) =>
-      isWord(token, /^(?:and|or|where|having|on|when|between)$/i),
-    );
-    if (between !== undefined && isWord(body[between], /^between$/i)) return leftOf(body, between, false, or);
+    const between = betweenBefore(body, start - 2);
+    if (between !== undefined) return leftOf(body, between, false, or);
   }
   const isWhole = isEdge(body[end], or) || isOperator(body[end], ...COMPARING);
   const before = operatorEndingAt(body, start);
@@ -53,6 +51,14 @@ export function comparisonOf(
     findAtLevel(body, first, 1, (token, at) => isEnd(token, or) || isComparing(body, at)) ??
     closingAfter(body, first - 1);
   return { isEquality: isEquality(after), start: first, end: stop };
+}
+
+/** The BETWEEN to which the AND after that token belongs. */
+export function betweenBefore(body: readonly SqlToken[], at: number): number | undefined {
+  const word = findAtLevel(body, at, -1, (token) =>
+    isWord(token, /^(?:and|or|where|having|on|when|between)$/i),
+  );
+  return word !== undefined && isWord(body[word], /^between$/i) ? word : undefined;
 }
 
 /** The first of what stands behind IN or BETWEEN, which begins at that index. */

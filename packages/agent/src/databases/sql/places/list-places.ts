@@ -2,6 +2,7 @@ import type { Capability, Param } from '../../../capabilities/model.ts';
 import type { ParameterFault } from '../template.ts';
 import type { SqlToken } from '../scanner.ts';
 import { placeOf, type Place } from './parameter-place.ts';
+import { indexesOf } from './tokens.ts';
 
 /** Where a dialect takes the JSON text of an array or an object. */
 export interface ListPlaces {
@@ -52,18 +53,11 @@ export function misplacedLists(
 ): readonly ParameterFault[] {
   return params.flatMap(({ name, schema: { type } }) => {
     if (type !== 'array' && type !== 'object') return [];
-    const places = body.flatMap(({ kind, text }, index) =>
-      kind === 'parameter' && text === `:${name}` ? [placeOf(body, index)] : [],
-    );
+    const places = indexesOf(body, name).map((index) => placeOf(body, index));
     const wrong = places.find((place) => !takes(place, type, functions));
-    return wrong === undefined
-      ? []
-      : [
-          {
-            param: name,
-            message: misplacedMessage(name, type, wrong, type === 'array' ? arrayForm : objectForm),
-          },
-        ];
+    if (wrong === undefined) return [];
+    const form = type === 'array' ? arrayForm : objectForm;
+    return [{ param: name, message: misplacedMessage(name, type, wrong, form) }];
   });
 }
 

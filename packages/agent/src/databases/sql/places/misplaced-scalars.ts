@@ -2,11 +2,12 @@ import type { Capability, ParamType } from '../../../capabilities/model.ts';
 import type { ParameterFault } from '../template.ts';
 import type { SqlToken } from '../scanner.ts';
 import { each } from '../words.ts';
+import { betweenBefore } from './comparisons.ts';
 import { placeOf } from './parameter-place.ts';
 import { problemOfCount } from '../row-counts.ts';
 import { loneParameter, rowCounts } from './row-counts.ts';
 import { takesNumbersAlone } from './takes-numbers.ts';
-import { findAtLevel, isOperator, isWord } from './tokens.ts';
+import { indexesOf, isOperator, isWord } from './tokens.ts';
 
 const TEXTS = new Set<ParamType>(['string', 'uuid', 'date', 'datetime']);
 
@@ -32,9 +33,7 @@ export function misplacedScalars(
   const counts = new Set(rowCounts(body).map((count) => loneParameter(body, count)));
   return params.flatMap(({ name, schema }) => {
     const { type } = schema;
-    const places = body.flatMap(({ kind, text }, index) =>
-      kind === 'parameter' && text === `:${name}` ? [index] : [],
-    );
+    const places = indexesOf(body, name);
     if (places.some((index) => counts.has(index))) {
       const message = problemOfCount(schema);
       if (message !== undefined) return [{ param: name, message }];
@@ -63,18 +62,10 @@ function isCondition(body: readonly SqlToken[], index: number): boolean {
     isOperator(next, ')', ';') ||
     isWord(next, /^(?:and|or|xor|then|group|order|having|limit|union|except|intersect)$/i);
   if (!ends) return false;
-  if (isWord(before, /^and$/i)) return !isBetween(body, index - 2);
+  if (isWord(before, /^and$/i)) return betweenBefore(body, index - 2) === undefined;
   if (isWord(before, /^when$/i)) return isWord(body[index - 2], /^case$/i);
   if (isWord(before, /^not$/i)) return !isWord(body[index - 2], /^is$/i);
   return isWord(before, /^(?:where|on|having|or|xor)$/i);
-}
-
-/** Whether the AND behind that token belongs to a BETWEEN. */
-function isBetween(body: readonly SqlToken[], at: number): boolean {
-  const word = findAtLevel(body, at, -1, (token) =>
-    isWord(token, /^(?:and|or|where|having|on|when|between)$/i),
-  );
-  return word !== undefined && isWord(body[word], /^between$/i);
 }
 
 /** Whether the tokens from `start` up to `end` stand where a number is read. */

@@ -8,6 +8,36 @@ export function isOperator(token: SqlToken | undefined, ...texts: readonly strin
   return token?.kind === 'operator' && texts.includes(token.text);
 }
 
+/** A word of SQL, or a name in quotes. */
+export function isName(token: SqlToken | undefined): token is SqlToken {
+  return token?.kind === 'name' || token?.kind === 'word';
+}
+
+/** Where parameters stand, those included that are variables. */
+export function parameterIndexes(body: readonly SqlToken[]): readonly number[] {
+  return body.flatMap(({ kind }, index) => (kind === 'parameter' || kind === 'variable' ? [index] : []));
+}
+
+/** Where the parameter of that name stands. */
+export function indexesOf(body: readonly SqlToken[], name: string): readonly number[] {
+  return body.flatMap(({ kind, text }, index) =>
+    kind === 'parameter' && text === `:${name}` ? [index] : [],
+  );
+}
+
+/** What stands between the commas, those in inner parentheses aside. */
+export function betweenCommas(tokens: readonly SqlToken[]): readonly (readonly SqlToken[])[] {
+  const parts: SqlToken[][] = [[]];
+  let depth = 0;
+  for (const token of tokens) {
+    if (opens(token)) depth += 1;
+    if (closes(token)) depth -= 1;
+    if (depth === 0 && isOperator(token, ',')) parts.push([]);
+    else parts.at(-1)?.push(token);
+  }
+  return parts;
+}
+
 function opens(token: SqlToken | undefined): boolean {
   return isOperator(token, '(', '[', '{');
 }

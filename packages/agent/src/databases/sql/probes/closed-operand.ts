@@ -1,4 +1,5 @@
 import type { SqlToken } from '../scanner.ts';
+import { closingAfter } from '../places/tokens.ts';
 import { words } from '../words.ts';
 
 /** Words of expressions that name no column: values, and what stands in casts. What is no type is refused when it is run. */
@@ -83,8 +84,8 @@ function endOfPrimary(tokens: readonly SqlToken[], from: number): number {
   let at = from;
   if (tokens[at]?.text === '-') at += 1;
   const { kind, text } = tokens[at] ?? {};
-  if (kind === 'word' && tokens[at + 1]?.text === '(') at = behindParentheses(tokens, at + 1);
-  else if (kind === 'operator' && text === '(') at = behindParentheses(tokens, at);
+  if (kind === 'word' && tokens[at + 1]?.text === '(') at = closingAfter(tokens, at + 1) + 1;
+  else if (kind === 'operator' && text === '(') at = closingAfter(tokens, at) + 1;
   else if (kind !== undefined && kind !== 'operator') at += 1;
   else return from;
   while (tokens[at]?.text === '::') at = endOfType(tokens, at + 1);
@@ -94,18 +95,7 @@ function endOfPrimary(tokens: readonly SqlToken[], from: number): number {
 function endOfType(tokens: readonly SqlToken[], from: number): number {
   let at = from + 1;
   while (tokens[at]?.text === '.') at += 2;
-  if (tokens[at]?.text === '(') at = behindParentheses(tokens, at);
+  if (tokens[at]?.text === '(') at = closingAfter(tokens, at) + 1;
   while (tokens[at]?.text === '[' && tokens[at + 1]?.text === ']') at += 2;
   return at;
-}
-
-function behindParentheses(tokens: readonly SqlToken[], opening: number): number {
-  let depth = 0;
-  for (let at = opening; at < tokens.length; at += 1) {
-    const { kind, text } = tokens[at] ?? {};
-    if (kind === 'operator' && text === '(') depth += 1;
-    if (kind === 'operator' && text === ')') depth -= 1;
-    if (depth === 0) return at + 1;
-  }
-  return tokens.length;
 }

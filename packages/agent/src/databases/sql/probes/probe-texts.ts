@@ -1,6 +1,6 @@
 import type { SqlToken } from '../scanner.ts';
 import { words } from '../words.ts';
-import { openingBefore } from '../places/tokens.ts';
+import { betweenCommas, closingAfter, openingBefore } from '../places/tokens.ts';
 import { closedOperand, isClosed, operatorAt } from './closed-operand.ts';
 
 /** Which expressions of a dialect refuse values, and what stands in them for all that is no part of a value. */
@@ -59,10 +59,10 @@ function ofCall(sql: string, tokens: readonly SqlToken[], at: number, rules: Pro
   // One of a schema may be another than that of the rule.
   if (tokens[at - 1]?.text === '.') return [];
   const rule = Object.hasOwn(rules.functions, name) ? rules.functions[name] : undefined;
-  const closing = closingOf(tokens, at + 1);
-  if (closing === undefined || (rule === undefined && !rules.hasOthers)) return [];
+  const closing = closingAfter(tokens, at + 1);
+  if (closing === tokens.length || (rule === undefined && !rules.hasOthers)) return [];
   if (tokens.slice(at, closing).some((_token, index) => isAlternative(tokens, at + index, rules))) return [];
-  const given = argumentsOf(tokens, at + 1, closing);
+  const given = betweenCommas(tokens.slice(at + 2, closing));
   const texts = given.map((each) => textOf(sql, each));
   const { as = name, args, behind = '' } = rule ?? { args: [] };
   const call = (written: readonly string[]): string => `${as}(${written.join(', ')})${behind}`;
@@ -140,33 +140,6 @@ function isAlternative(tokens: readonly SqlToken[], at: number, { functions }: P
   return askers?.includes(caller) === true;
 }
 
-function argumentsOf(
-  tokens: readonly SqlToken[],
-  opening: number,
-  closing: number,
-): readonly (readonly SqlToken[])[] {
-  const found: SqlToken[][] = [[]];
-  let depth = 0;
-  for (const token of tokens.slice(opening + 1, closing)) {
-    if (token.kind === 'operator' && /^[([{]$/.test(token.text)) depth += 1;
-    if (token.kind === 'operator' && /^[)\]}]$/.test(token.text)) depth -= 1;
-    if (token.kind === 'operator' && token.text === ',' && depth === 0) found.push([]);
-    else found.at(-1)?.push(token);
-  }
-  return found;
-}
-
-function closingOf(tokens: readonly SqlToken[], opening: number): number | undefined {
-  let depth = 0;
-  for (let index = opening; index < tokens.length; index += 1) {
-    const { kind, text } = tokens[index] ?? {};
-    if (kind === 'operator' && text === '(') depth += 1;
-    if (kind === 'operator' && text === ')') depth -= 1;
-    if (depth === 0) return index;
-  }
-  return undefined;
-}
-
 /** From CASE to END, and the arguments of guards. */
 function guardedRanges(
   tokens: readonly SqlToken[],
@@ -179,7 +152,7 @@ function guardedRanges(
     if (word === 'case') cases.push(index);
     if (word === 'end') ranges.push([cases.pop() ?? index, index]);
     const isGuard = guards.includes(word) && tokens[index + 1]?.text === '(';
-    if (isGuard) ranges.push([index + 1, closingOf(tokens, index + 1) ?? index + 1]);
+    if (isGuard) ranges.push([index + 1, closingAfter(tokens, index + 1)]);
   }
   return ranges;
 }

@@ -1,5 +1,5 @@
 import type { Capability } from '../../../../capabilities/model.ts';
-import { isOperator, isWord } from '../../../sql/places/tokens.ts';
+import { isName, isOperator, isWord, parameterIndexes } from '../../../sql/places/tokens.ts';
 import { rewrite, type Rewriting } from '../../../sql/places/rewrite.ts';
 import { scanSql, type SqlToken } from '../../../sql/scanner.ts';
 import { isLoss, numberOf } from '../../connection/server-errors.ts';
@@ -8,7 +8,7 @@ import { quoted } from '../../dialect/quoted.ts';
 import { knownFunctions } from '../known-functions.ts';
 import { lexicon } from '../lexicon.ts';
 import type { ReadStatement } from '../read-statement.ts';
-import { isName, namedTables } from './named-tables.ts';
+import { namedTables } from './named-tables.ts';
 
 interface Table {
   readonly schema: string;
@@ -97,9 +97,11 @@ async function columnGrants(
   tables: readonly Table[],
   user: string,
 ): Promise<readonly string[]> {
-  const rewritings: Rewriting[] = body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [{ start: index, end: index + 1, text: '1' }] : [],
-  );
+  const rewritings: Rewriting[] = parameterIndexes(body).map((index) => ({
+    start: index,
+    end: index + 1,
+    text: '1',
+  }));
   const start = body[0]?.start ?? 0;
   const lacking = new Map<string, Set<string>>();
   for (let count = 0; count < MOST_COLUMNS; count += 1) {

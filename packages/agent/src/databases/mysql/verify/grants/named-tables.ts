@@ -1,4 +1,4 @@
-import { closingAfter, isOperator, isWord, openingBefore } from '../../../sql/places/tokens.ts';
+import { closingAfter, isName, isOperator, isWord, openingBefore } from '../../../sql/places/tokens.ts';
 import type { WrittenName } from '../../../sql/one-select.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 
@@ -15,10 +15,6 @@ export function namedTables(body: readonly SqlToken[]): readonly WrittenName[] {
     if (isOperator(dot, '.') && isName(name)) return [{ schema: token.text, name: name.text }];
     return queries.has(token.text.toLowerCase()) ? [] : [{ schema: undefined, name: token.text }];
   });
-}
-
-export function isName(token: SqlToken | undefined): token is SqlToken {
-  return token?.kind === 'name' || token?.kind === 'word';
 }
 
 /** As in `name as (` and `name (a, b) as (`, lower case. */

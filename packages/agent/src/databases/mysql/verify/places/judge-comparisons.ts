@@ -4,7 +4,7 @@ import { comparisonOf, type Comparison } from '../../../sql/places/comparisons.t
 import { isNumberPlace } from '../../../sql/places/misplaced-scalars.ts';
 import { operandsAround, type TokenRange } from '../../../sql/places/operands.ts';
 import { takesNumbersAlone } from '../../../sql/places/takes-numbers.ts';
-import { isWord } from '../../../sql/places/tokens.ts';
+import { isWord, parameterIndexes } from '../../../sql/places/tokens.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 import type { PlacedParam } from '../../execute/prepared-query.ts';
 import type { Column } from '../columns.ts';
@@ -37,9 +37,7 @@ export async function judgeComparisons(
   const faults = new Map<string, ParameterFault>();
   const placed: PlacedParam[] = [];
   const kinds = new Kinds(capability, body, columnOf);
-  const indexes = body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [index] : [],
-  );
+  const indexes = parameterIndexes(body);
   for (const [at, param] of params.entries()) {
     const index = indexes[at] ?? -1;
     const comparison = comparisonOf(body, index, OR);

@@ -2,7 +2,13 @@ import type { Capability, ParamSchema } from '../../../../capabilities/model.ts'
 import type { TokenRange } from '../../../sql/places/operands.ts';
 import { placeOf } from '../../../sql/places/parameter-place.ts';
 import { probeOf } from '../../../sql/places/probe.ts';
-import { closingAfter, isOperator, isWord, openingBefore } from '../../../sql/places/tokens.ts';
+import {
+  betweenCommas,
+  closingAfter,
+  isOperator,
+  isWord,
+  openingBefore,
+} from '../../../sql/places/tokens.ts';
 import { isClosed } from '../../../sql/probes/closed-operand.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 import type { Column } from '../columns.ts';
@@ -76,15 +82,10 @@ export function argumentsBeside(
   const opening = openingBefore(body, start);
   if (place.kind !== 'argument' || !COMPARING.test(place.of)) return [];
   if (body[opening - 1]?.text.toLowerCase() !== place.of) return [];
-  const closing = closingAfter(body, opening);
-  const commas = body.flatMap((token, index) =>
-    isOperator(token, ',') && index > opening && index < closing && openingBefore(body, index) === opening
-      ? [index]
-      : [],
-  );
-  const bounds = [opening, ...commas, closing];
-  return bounds.slice(1).flatMap((bound, at) => {
-    const first = (bounds[at] ?? opening) + 1;
-    return first === start ? [] : [{ start: first, end: bound }];
+  let first = opening + 1;
+  return betweenCommas(body.slice(first, closingAfter(body, opening))).flatMap(({ length }) => {
+    const range = { start: first, end: first + length };
+    first = range.end + 1;
+    return range.start === start ? [] : [range];
   });
 }
