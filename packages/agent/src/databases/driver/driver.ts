@@ -101,9 +101,9 @@ export interface VerifierDatabase {
   close(): Promise<void>;
 }
 
-export interface Verification {
+export interface Verification<Prepared extends PreparedCapability = PreparedCapability> {
   /** One for each capability that passed. */
-  readonly prepared: readonly PreparedCapability[];
+  readonly prepared: readonly Prepared[];
   /** Those that passed, in their order; parameters are narrowed where the database takes less than was declared. */
   readonly capabilities: readonly Capability[];
   readonly faults: readonly VerificationFault[];

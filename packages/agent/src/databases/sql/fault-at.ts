@@ -34,7 +34,7 @@ export function refused(
 /** What the checks of all capabilities say together. */
 export function verificationOf<Prepared extends PreparedCapability>(
   results: readonly CheckResult<Prepared>[],
-): Verification & { readonly prepared: readonly Prepared[] } {
+): Verification<Prepared> {
   const passed = results.flatMap((result) => (result.ok ? [result] : []));
   return {
     prepared: passed.map(({ query }) => query),

@@ -7,7 +7,6 @@ import { failureOf, INTERRUPTED, kindOfError, mistakeOf } from './failure.ts';
 import { judgeStatement } from './judge-statement.ts';
 import type { DuckdbConnection, DuckdbStatement, DuckdbStream } from './library.ts';
 import { openFile, type OpenFile } from './open-file.ts';
-import { probeStatement } from './probe-statement.ts';
 import type {
   JudgeQuestion,
   OpenQuestion,
@@ -134,6 +133,31 @@ async function castsOf(connection: DuckdbConnection, text: string): Promise<read
   } finally {
     statement.destroySync();
   }
+}
+
+/** Which types DuckDB finds for parameters, and whether it takes the types that values are bound as. Nothing runs. */
+async function probeStatement(
+  connection: DuckdbConnection,
+  { text, bound = [] }: ProbeQuestion,
+): Promise<ProbeAnswer> {
+  let statement: DuckdbStatement | undefined;
+  try {
+    statement = await connection.prepare(bound.length === 0 ? text : `explain ${text}`);
+    const types = typesOf(statement);
+    for (const [index, [type, value]] of bound.entries()) bindValue(statement, index + 1, type, value);
+    if (bound.length > 0) await statement.runAndReadAll();
+    return { types };
+  } catch (error) {
+    return { types: [], error: kindOfError(error) };
+  } finally {
+    statement?.destroySync();
+  }
+}
+
+function typesOf(statement: DuckdbStatement): readonly (string | null)[] {
+  return Array.from({ length: statement.parameterCount }, (_, index) =>
+    statement.parameterTypeId(index + 1) === 0 ? null : statement.parameterType(index + 1).toString(),
+  );
 }
 
 async function collect({ limits, required }: QueryDefinition, stream: DuckdbStream): Promise<Buffer> {

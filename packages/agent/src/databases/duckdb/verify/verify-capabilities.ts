@@ -12,8 +12,10 @@ import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { DuckdbConfig } from '../config/config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
 import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
-import { findProbes } from './find-probes.ts';
-import { readStatement, type ReadStatement, type Typing } from './read-statement.ts';
+import { valueProbes, type ValueProbe } from '../../sql/probes/value-probes.ts';
+import { listOf, rowsOf } from './list-places.ts';
+import { probeDialect } from './probe-dialect.ts';
+import { castOf, readStatement, type ReadStatement, type Typing } from './read-statement.ts';
 import { castUnbound, findTypes, misfits, suspectLists } from './type-parameters.ts';
 import { convertColumn, wrapSelect, type OutputField } from './wrap-select.ts';
 
@@ -130,4 +132,28 @@ function outputOf({ name, nullable, type }: ResultField, column: DuckdbColumn): 
     return { ok: true, output: { name, nullable, json: conversion.json, absent: conversion.absent } };
   const message = `is declared ${type}, which its column is not: declare what it is, or cast it in the SQL`;
   return { ok: false, message, detail: `column type ${column.type}` };
+}
+
+/** What tells the values of a statement's parameters from its data: they are written as in the statement. */
+function findProbes(
+  sql: string,
+  { body, params, references }: ReadStatement,
+  typing: Typing,
+): readonly ValueProbe[] {
+  const lists = references.flatMap(({ number, param: { schema }, form }, at) => {
+    const text =
+      form === 'rows' ? rowsOf(1, schema, typing.found[at] ?? null) : `SELECT ${listOf(1, schema)}`;
+    return form === 'rows' || form === 'list' ? [{ text, params: [number - 1] }] : [];
+  });
+  const casts = new Map(
+    references.map((reference, at) => [reference.param.name, castOf(reference, at, typing)]),
+  );
+  const values = valueProbes(sql, body, params, {
+    ...probeDialect,
+    placeholder(number, { name }) {
+      const cast = casts.get(name);
+      return cast === undefined ? `$${number}` : `CAST($${number} AS ${cast})`;
+    },
+  });
+  return [...lists, ...values];
 }

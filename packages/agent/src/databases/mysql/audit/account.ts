@@ -5,10 +5,10 @@ import type { MysqlConfig } from '../config/config.ts';
 import { askDatabase } from '../connection/with-session.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { foreignGrants } from './foreign-grants.ts';
-import { judgeFunctions } from './judge-functions.ts';
-import { judgeGrants } from './judge-grants.ts';
+import { isSame, nameOfPrivilege, type Grant } from './grants.ts';
+import { byWhom, judgeGrants, revoke } from './judge-grants.ts';
 import { noteReading } from './note-reading.ts';
-import { readAccount } from './read-account.ts';
+import { readAccount, type Account } from './read-account.ts';
 
 type Audited = Pick<MysqlConfig, 'name'>;
 
@@ -62,4 +62,28 @@ function byItself({ isMariaDb }: MysqlSession): string {
     `(GET_LOCK), lock rows that it may read (${locks}), check tables that it may read (CHECK TABLE), set variables of its session, ` +
     'prepare XA transactions, change its own password and end its own sessions; no statement takes that from one account'
   );
+}
+
+interface JudgedFunction extends AccountFinding {
+  /** Whether it is declared to change data; what others do nobody declares. */
+  readonly modifies: boolean;
+}
+
+/** The functions that the account may call, and that the file does not allow. */
+function judgeFunctions(account: Account, capabilities: readonly Capability[]): readonly JudgedFunction[] {
+  const allowed = new Set(capabilities.flatMap(({ allowFunctions }) => allowFunctions));
+  return account.grants.filter(isCall).flatMap((grant) => {
+    const called = account.functions.find((each) => isSame(grant.object, each.schema, each.name));
+    const title = `${called?.schema}.${called?.name}`.toLowerCase();
+    if (called !== undefined && (allowed.has(title) || allowed.has(called.name.toLowerCase()))) return [];
+    const modifies = called?.modifies === true;
+    const rights = called?.isDefiners === true ? `, with the rights of ${called.definer}` : '';
+    const changes = modifies ? ', which is declared to change data' : '';
+    const problem = `the account may call the function ${grant.object}${rights}${byWhom(grant.holders, account)}${changes}, and no capability may`;
+    return [{ modifies, problem, remedy: revoke(grant, ['EXECUTE']).join('; ') }];
+  });
+}
+
+function isCall({ kind, privileges }: Grant): boolean {
+  return kind === 'FUNCTION' && privileges.some((privilege) => nameOfPrivilege(privilege) === 'EXECUTE');
 }

@@ -1,12 +1,12 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { AccountNote } from '../../driver/driver.ts';
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../dialect/quoted.ts';
+import { distinct, quoted, titleOf, type Table } from '../dialect/quoted.ts';
 import { findViews, tablesOf } from '../verify/judge-views.ts';
 import { judgeText, readStatement } from '../verify/read-statement.ts';
 import { covers, nameOfPrivilege, type Grant } from './grants.ts';
 import { byWhom, readsAccounts, revoke } from './judge-grants.ts';
-import { MOST_TABLES, type Account, type Table } from './read-account.ts';
+import { MOST_TABLES, type Account } from './read-account.ts';
 
 /** How many tables are named. */
 const MAX_NAMED = 10;
@@ -70,9 +70,7 @@ async function namedTables(
     for (const { schema } of next) needed.add(schema.toLowerCase());
     const asked = next.filter((table) => known.has(keyOf(table)) && !needed.has(keyOf(table)));
     for (const table of asked) needed.add(keyOf(table));
-    const views = await findViews(session, [
-      ...new Map(asked.map((table) => [keyOf(table), table])).values(),
-    ]);
+    const views = await findViews(session, distinct(asked));
     next = views.flatMap(({ text }) => {
       const judged = judgeText(text, allowed);
       return judged.ok ? tablesOf(judged.select.body) : [];
@@ -84,8 +82,4 @@ async function namedTables(
 /** Servers differ in whether large and small letters are the same in names. */
 function keyOf(table: Table): string {
   return titleOf(table).toLowerCase();
-}
-
-function titleOf({ schema, name }: Table): string {
-  return `${quoted(schema)}.${quoted(name)}`;
 }

@@ -1,19 +1,12 @@
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../dialect/quoted.ts';
+import { distinct, quoted, type Table } from '../dialect/quoted.ts';
 import { byColumn, readGrants, type Grant, type Grants, type RoleGrant } from './grants.ts';
 
 /** What a database shows of a function to those who may call it. */
-interface CallableFunction {
-  readonly schema: string;
-  readonly name: string;
+interface CallableFunction extends Table {
   readonly definer: string;
   readonly isDefiners: boolean;
   readonly modifies: boolean;
-}
-
-export interface Table {
-  readonly schema: string;
-  readonly name: string;
 }
 
 export interface Server {
@@ -168,9 +161,6 @@ async function lookAround(session: MysqlSession): Promise<Surroundings> {
 }
 
 function together(seen: readonly Surroundings[]): Surroundings {
-  const distinct = <Each extends Table>(all: readonly Each[]): readonly Each[] => [
-    ...new Map(all.map((each) => [JSON.stringify([each.schema, each.name]), each])).values(),
-  ];
   return {
     tables: distinct(seen.flatMap(({ tables }) => tables)),
     functions: distinct(seen.flatMap(({ functions }) => functions)),

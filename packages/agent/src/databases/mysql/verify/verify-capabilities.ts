@@ -12,6 +12,7 @@ import { isDenied, isInvalidView, isLoss, isWrite, nameOf } from '../connection/
 import type { MysqlSession } from '../connection/session.ts';
 import { expandLists, MOST_ITEMS } from '../execute/expand-lists.ts';
 import type { PlacedParam, PreparedQuery } from '../execute/prepared-query.ts';
+import type { OneSelect } from '../../sql/one-select.ts';
 import { markLists } from '../../sql/places/list-places.ts';
 import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { booleanSearches } from './probes/boolean-searches.ts';
@@ -21,8 +22,7 @@ import { judgeComparisons } from './places/judge-comparisons.ts';
 import { judgeViews } from './judge-views.ts';
 import { probeDialectOf } from './probes/probe-dialect.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
-import { shadowingFunctions } from './shadowing-functions.ts';
-import { withTexts } from './text-columns.ts';
+import { knownFunctions } from './known-functions.ts';
 import { missingGrants } from './grants/missing-grants.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
 
@@ -31,7 +31,7 @@ export async function verifyCapabilities(
   pool: Pool<MysqlSession>,
   config: MysqlConfig,
   capabilities: readonly Capability[],
-): Promise<Verification & { readonly prepared: readonly PreparedQuery[] }> {
+): Promise<Verification<PreparedQuery>> {
   return askDatabase(pool, async (session) => {
     const results: CheckResult<PreparedQuery>[] = [];
     for (const capability of capabilities) results.push(await check(session, config, capability));
@@ -187,4 +187,54 @@ function outputOf(field: ResultField, column: Column, isMariaDb: boolean): Field
   return conversion.ok
     ? { ok: true, output: { ...conversion, name: field.name, nullable: field.nullable } }
     : { ok: false, message: conversion.problem, detail: `column type ${column.type}` };
+}
+
+/**
+ * Functions of the database's own making that a statement would call under a name which is known to only read, or is a
+ * word of SQL: some of these one kind of server has and the other has not.
+ */
+async function shadowingFunctions(
+  session: MysqlSession,
+  { functions, calledWords }: OneSelect,
+  allowed: readonly string[],
+): Promise<readonly string[]> {
+  const bare = functions.filter(({ schema, isQuoted }) => schema === undefined && !isQuoted);
+  const known = bare.map(({ name }) => name).filter((name) => knownFunctions.has(name));
+  const names = [...new Set([...known, ...calledWords])].filter((name) => !allowed.includes(name));
+  if (names.length === 0) return [];
+  const rows = await session.askWith(
+    `select lower(routine_name) as n from information_schema.routines
+      where routine_schema = database() and lower(routine_name) in (${names.map(() => '?').join(', ')})`,
+    names,
+  );
+  return rows.map(({ n }) => String(n));
+}
+
+/**
+ * The columns of a statement, as texts where the server takes them for bytes only because it does not know the types of
+ * parameters: MariaDB takes a parameter for bytes until it has a value, and so what functions make of it.
+ */
+async function withTexts(
+  session: MysqlSession,
+  { params, textWith }: ReadStatement,
+  columns: readonly Column[],
+): Promise<readonly Column[]> {
+  if (params.length === 0 || !columns.some(({ isBinary }) => isBinary)) return columns;
+  const text = textWith(({ schema, isList }) => {
+    const type = isList ? schema.items?.type : schema.type;
+    const isNumber = type === 'integer' || type === 'number' || type === 'boolean';
+    return isNumber ? '0' : 'convert(? using utf8mb4)';
+  });
+  try {
+    const typed = partsOf(await session.prepare(text)).columns;
+    session.connection.unprepare(text);
+    return columns.map((column, index) => ({
+      ...column,
+      isBinary: column.isBinary && typed[index]?.isBinary !== false,
+    }));
+  } catch (error) {
+    if (isLoss(error)) throw error;
+    // Where only a bare parameter may stand, nothing more is known.
+    return columns;
+  }
 }

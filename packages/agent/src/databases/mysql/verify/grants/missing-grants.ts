@@ -4,16 +4,11 @@ import { rewrite, type Rewriting } from '../../../sql/places/rewrite.ts';
 import { scanSql, type SqlToken } from '../../../sql/scanner.ts';
 import { isLoss, numberOf } from '../../connection/server-errors.ts';
 import type { MysqlSession } from '../../connection/session.ts';
-import { quoted } from '../../dialect/quoted.ts';
+import { distinct, quoted, titleOf, type Table } from '../../dialect/quoted.ts';
 import { knownFunctions } from '../known-functions.ts';
 import { lexicon } from '../lexicon.ts';
 import type { ReadStatement } from '../read-statement.ts';
 import { namedTables } from './named-tables.ts';
-
-interface Table {
-  readonly schema: string;
-  readonly name: string;
-}
 
 /** ER_TABLEACCESS_DENIED, ER_DBACCESS_DENIED */
 const NO_TABLE = new Set([1142, 1044]);
@@ -39,7 +34,7 @@ export async function missingGrants(
   );
   try {
     const named = namedTables(select.body).map(({ schema = database, name }) => ({ schema, name }));
-    const tables = unique([...named, ...(await tablesOfViews(session, named))]);
+    const tables = distinct([...named, ...(await tablesOfViews(session, named))]);
     const grants: string[] = [];
     for (const table of tables) {
       const { number } = await refusalOf(session, `select 1 from ${titleOf(table)}`);
@@ -157,12 +152,4 @@ async function refusalOf(
     if (isLoss(error)) throw error;
     return { number: numberOf(error) ?? 0, message: error instanceof Error ? error.message : '' };
   }
-}
-
-function unique(tables: readonly Table[]): readonly Table[] {
-  return [...new Map(tables.map((table) => [titleOf(table), table])).values()];
-}
-
-function titleOf({ schema, name }: Table): string {
-  return `${quoted(schema)}.${quoted(name)}`;
 }
