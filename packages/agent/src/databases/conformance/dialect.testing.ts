@@ -93,3 +93,15 @@ export interface TestServer {
 export function resultTypeOf({ type }: ParamSchema): ResultType {
   return type === 'uuid' ? 'string' : type;
 }
+
+/** What databases whose columns have types refuse. */
+export const MISFITS: Dialect['misfits'] = [
+  ['integer', 'title'],
+  ['integer', '1.5'],
+  ['number', 'title'],
+  ['boolean', 'id'],
+  ['date', 'now()'],
+  ['datetime', 'id'],
+  ['array', 'id'],
+  ['object', 'id'],
+];

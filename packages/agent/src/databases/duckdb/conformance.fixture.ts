@@ -1,10 +1,7 @@
-import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ParamSchema } from '../../capabilities/model.ts';
-import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
-import { computing, endHolders, hasRunningThreads, holdersOf } from '../engine-process/holders.testing.ts';
+import { MISFITS, type Dialect, type Statement } from '../conformance/dialect.testing.ts';
+import { fileServer, hasRunningThreads } from '../engine-process/holders.testing.ts';
 import { change } from './change.testing.ts';
 import './engine-code.testing.ts';
 
@@ -24,33 +21,6 @@ const SCHEMA = [
   `create macro next_one() as nextval('counter')`,
   'create macro settings() as table select value as a from duckdb_settings()',
 ];
-
-async function start(): Promise<TestServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'duckdb-test-'));
-  const file = join(folder, 'library.duckdb');
-  const away = join(folder, 'away.duckdb');
-  await change(file, ...SCHEMA);
-  chmodSync(file, 0o444);
-  const accountOf = (changes: object): Account => ({
-    section: { driver: 'duckdb', file, caller_variables: true, ...changes } as Account['section'],
-    texts: {},
-  });
-  return {
-    // As root, everything may be written that is not immutable.
-    reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
-    writer: accountOf({}),
-    sessions: async () => holdersOf(file).length,
-    busySessions: () => computing(file, hasRunningThreads),
-    slowSessions: () => computing(file, hasRunningThreads),
-    endSessions: () => endHolders(file),
-    goAway: async () => {
-      renameSync(file, away);
-      await endHolders(away);
-    },
-    comeBack: async () => renameSync(away, file),
-    stop: async () => rmSync(folder, { recursive: true }),
-  };
-}
 
 /** To be seen while it runs, a query has to run for some time. */
 const LONG_MS = 100;
@@ -92,7 +62,7 @@ function param(name: string, { type }: ParamSchema): string {
 
 export const dialect: Dialect = {
   requiresReadonlyAccount: false,
-  start,
+  start: () => fileServer('duckdb', (file) => change(file, ...SCHEMA), hasRunningThreads),
   quoted: (name) => `"${name.replaceAll('"', '""')}"`,
   hasUnsignedIntegers: true,
   param,
@@ -141,16 +111,7 @@ export const dialect: Dialect = {
     ['object', "{'a': 'NaN', 'b': 'nan'::double}", '{"a":"NaN","b":null}'],
     ['object', "map {'k': 1}", '{"k":1}'],
   ],
-  misfits: [
-    ['integer', 'title'],
-    ['integer', '1.5'],
-    ['number', 'title'],
-    ['boolean', 'id'],
-    ['date', 'now()'],
-    ['datetime', 'id'],
-    ['array', 'id'],
-    ['object', 'id'],
-  ],
+  misfits: MISFITS,
   writes: [
     "insert into book values (51, 'x')",
     'delete from book',

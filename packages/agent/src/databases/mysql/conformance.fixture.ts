@@ -1,6 +1,6 @@
 import { executeMysql, startFaultProxy, type MysqlAddress } from '@svc/testkit';
 import type { ParamSchema } from '../../capabilities/model.ts';
-import type { Account, Dialect, TestServer } from '../conformance/dialect.testing.ts';
+import { MISFITS, type Account, type Dialect, type TestServer } from '../conformance/dialect.testing.ts';
 
 const PASSWORD = 'reader-password';
 const FUNCTIONS = ['writes', 'slowly', 'shout', 'leave_variable', 'leave_lock', 'leave_zone', 'left_over'];
@@ -150,16 +150,7 @@ export function dialectOf(address: MysqlAddress): Dialect {
       ['array', `json_object('a', 1)`, 'null'],
       ['object', `json_object('b', 1)`, isMysql ? '{"b": 1}' : '{"b":1}'],
     ],
-    misfits: [
-      ['integer', 'title'],
-      ['integer', '1.5'],
-      ['number', 'title'],
-      ['boolean', 'id'],
-      ['date', 'now()'],
-      ['datetime', 'id'],
-      ['array', 'id'],
-      ['object', 'id'],
-    ],
+    misfits: MISFITS,
     writes: [
       "insert into book values (51, 'x')",
       'delete from book',

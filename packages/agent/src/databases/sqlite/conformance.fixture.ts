@@ -1,8 +1,5 @@
-import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
-import { computing, endHolders, holdersOf, isRunning } from '../engine-process/holders.testing.ts';
+import type { Dialect, Statement } from '../conformance/dialect.testing.ts';
+import { fileServer, holdersOf, isRunning } from '../engine-process/holders.testing.ts';
 import { loadSqlite, type SqliteDatabase } from './engine/node-sqlite.ts';
 
 const SCHEMA = `
@@ -29,33 +26,10 @@ export function openForWriting(file: string): SqliteDatabase {
   });
 }
 
-async function start(): Promise<TestServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'sqlite-test-'));
-  const file = join(folder, 'library.db');
-  const away = join(folder, 'away.db');
+function fill(file: string): void {
   const database = openForWriting(file);
   database.exec(SCHEMA);
   database.close();
-  chmodSync(file, 0o444);
-  const accountOf = (changes: object): Account => ({
-    section: { driver: 'sqlite', file, caller_variables: true, ...changes } as Account['section'],
-    texts: {},
-  });
-  return {
-    // As root, everything may be written that is not immutable.
-    reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
-    writer: accountOf({}),
-    sessions: async () => holdersOf(file).length,
-    busySessions: async () => holdersOf(file).filter(isRunning).length,
-    slowSessions: () => computing(file, isRunning),
-    endSessions: () => endHolders(file),
-    goAway: async () => {
-      renameSync(file, away);
-      await endHolders(away);
-    },
-    comeBack: async () => renameSync(away, file),
-    stop: async () => rmSync(folder, { recursive: true }),
-  };
 }
 
 /** SQLite has nothing that waits: it counts, as far as this machine counts in that time. */
@@ -89,7 +63,8 @@ const hasUnistr = major > 3 || minor >= 50;
 
 export const dialect: Dialect = {
   requiresReadonlyAccount: false,
-  start,
+  start: () =>
+    fileServer('sqlite', fill, isRunning, async (file) => holdersOf(file).filter(isRunning).length),
   quoted: (name) => `"${name.replaceAll('"', '""')}"`,
   hasUnsignedIntegers: false,
   param: (name) => `:${name}`,
