@@ -1,5 +1,6 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
+import { betweenBefore } from '../../sql/places/comparisons.ts';
 import { closingAfter, openingBefore } from '../../sql/places/tokens.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
@@ -92,17 +93,6 @@ function comparisonFrom(body: readonly SqlToken[], from: number): number | undef
   if (!COMPARISON.test(operator.join(''))) return undefined;
   while (body[end + 1]?.text === '.') end += 2;
   return body[end + 1]?.text === '(' ? closingAfter(body, end + 1) : end;
-}
-
-function betweenBefore(body: readonly SqlToken[], from: number): number | undefined {
-  for (let index = from, depth = 0; index >= 0; index -= 1) {
-    const text = body[index]?.text.toLowerCase();
-    if (text === ')') depth += 1;
-    if (text === '(') depth -= 1;
-    if (depth < 0 || (depth === 0 && text === 'and')) return undefined;
-    if (depth === 0 && text === 'between') return index;
-  }
-  return undefined;
 }
 
 /** Whether an operand, whose last token is there, is of parameters alone, or of the function that writes this form. */
