@@ -18,9 +18,9 @@ import { INSTALL, LIBRARY } from './engine/library.ts';
 /** The code of the process that holds a database open: a text in this executable, so that one file is all to install. */
 declare const SVC_DUCKDB: string;
 
-/** A query that is asked to stop does so within milliseconds; one that does not is ended with its process. */
+/** A query stops within milliseconds of being asked. If it does not, its process is killed. */
 const INTERRUPT_MS = 1000;
-/** What the process has besides the memory of the engine: Node.js and the code of DuckDB. */
+/** The memory of Node.js and of the code of DuckDB. */
 const PROCESS_BYTES = 400_000_000;
 
 export function engineCode(): OwnCode {
@@ -44,7 +44,7 @@ async function openSession(config: DuckdbConfig, signal: AbortSignalLike): Promi
   return openEngineSession(options, question, signal);
 }
 
-/** Native code of its own for each system: it is installed beside the executable, and not in it. Throws `DatabaseError`. */
+/** The library is native code of the system, so it is installed beside the executable. Throws `DatabaseError`. */
 function libraryPath(): string {
   try {
     return createRequire(executablePath()).resolve(LIBRARY);

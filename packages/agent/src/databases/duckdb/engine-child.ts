@@ -17,12 +17,12 @@ import {
 } from './engine/questions.ts';
 import { QueryRunner } from './engine/run-query.ts';
 
-// The main file of the process that holds a database open; bundled apart, since it is all that such a process needs.
+// The main file of the process that holds a database open, in a bundle of its own.
 let runner: QueryRunner | undefined;
 endWithParent();
 serveEngine(take, killItself);
 
-/** An exit would wait for the threads of the engine, and a query may have no end of its own. */
+/** An exit would wait for the threads of the engine, and a query may never end. */
 function killItself(): void {
   process.kill(process.pid, 'SIGKILL');
 }

@@ -12,7 +12,7 @@ import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { judge, verifyCapabilities } from './verify/verify-capabilities.ts';
 
-/** What whoever serves a file has to know at each start. */
+/** The operator is told this at each start. */
 const WEAKER: Fault = {
   path: 'database',
   message:
@@ -26,7 +26,7 @@ const BY_ITSELF =
 
 export const verifier: Verifier = {
   ...statementVerifier(readStatement, ({ body }) => body),
-  // In which order rows come only DuckDB's own parser tells.
+  // Only DuckDB's own parser tells the order of rows.
   findUnordered: async () => [],
   open(config: DuckdbConfig) {
     const pool = createPool({ ...config, maxConnections: 1 });

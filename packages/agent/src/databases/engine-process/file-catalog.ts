@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Catalog, CatalogSource, CatalogTarget } from '../driver/catalog.ts';
 import { unavailable, type EnginePool } from './engine-database.ts';
 
-/** A database that is a file, which knows no account and no password. */
+/** A file, which has no account and no password. */
 interface FileTarget extends CatalogTarget {
   readonly file: string;
 }

@@ -10,7 +10,7 @@ export interface EngineQuestion {
   readonly id: number;
   readonly kind: number;
   readonly body: Buffer;
-  /** To be called once, now or later. `body` must not change afterwards. */
+  /** Call this once, now or later. `body` must not change afterwards. */
   readonly answer: (kind: number, body: Uint8Array) => void;
 }
 
@@ -18,8 +18,8 @@ const ID_BYTES = 4;
 const PARENT_LOOK_MS = 1000;
 
 /**
- * The child's side: gives it each question, and ends it when the agent closes the pipe or is gone. Answers of one turn
- * of the event loop leave in one write. `exit` ends the process at once.
+ * The child's side: hands it each question, and ends it when the agent closes the pipe or has ended. Answers of one
+ * turn of the event loop leave in one write. `exit` ends the process at once.
  */
 export function serveEngine(
   take: (question: EngineQuestion) => void,
@@ -41,12 +41,11 @@ export function serveEngine(
     });
   });
   pipe.on('data', read);
-  // The answers that were given in this turn leave at its end.
+  // The answers of this turn leave at its end.
   pipe.on('end', () => setImmediate(() => pipe.end(exit)));
   pipe.on('error', exit);
 }
 
-/** What a question asks. */
 export function questionOf<Question>({ body }: EngineQuestion): Question {
   const question: Question = JSON.parse(body.toString('utf8'));
   return question;
@@ -63,8 +62,8 @@ export function replyFailed({ answer }: EngineQuestion, failure: EngineFailure):
 }
 
 /**
- * Ends this process also while its engine holds the main thread, once the agent is gone: a killed agent cannot end it,
- * and a query may have no end of its own.
+ * Ends this process when the agent has ended, even while its engine blocks the main thread: a killed agent cannot end
+ * it, and a query may never end.
  */
 export function endWithParent(): void {
   const code = `setInterval(() => {

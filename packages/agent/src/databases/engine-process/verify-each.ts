@@ -8,7 +8,7 @@ import type { EngineSession } from './engine-session.ts';
 import type { FileConfig } from './file-config.ts';
 
 interface StatementOfCaller {
-  /** The parameters that say who calls, and that the capability has not declared. */
+  /** The parameters that name the caller and that the capability does not declare. */
   readonly callerParams: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export async function verifyEach<Read extends StatementOfCaller>(
   return verificationOf(results);
 }
 
-/** A statement that its process does not survive is the only one at fault. */
+/** If a statement ends its process, only that statement is at fault. */
 async function alone(
   pool: EnginePool,
   capability: Capability,

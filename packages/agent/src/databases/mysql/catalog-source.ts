@@ -14,7 +14,7 @@ export const catalogSource: CatalogSource = {
       await pool.close();
     }
   },
-  // Columns whose collation tells large letters from small ones do so here, too.
+  // A column with a case-sensitive collation stays case-sensitive.
   contains: (column, param) => `locate(lower(${param}), lower(${column})) > 0`,
   accounts: {
     nameMax: 32,

@@ -25,7 +25,7 @@ export function connect(config: MysqlConfig, onChange: (change: DatabaseChange) 
   return {
     ping: () => ping(pool),
     prepare: (verified: PreparedQuery) => createQuery(pool, kill, verified),
-    // Nothing beside the query itself knows of it; its statements last as long as the connections.
+    // Only the query itself knows of it. Its prepared statements last as long as the connections.
     forget: () => {},
     get connections() {
       return pool.connections;

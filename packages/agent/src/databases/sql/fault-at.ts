@@ -4,7 +4,6 @@ import type { VerificationFault } from '../driver/errors.ts';
 
 type FaultText = Pick<VerificationFault, 'message' | 'detail' | 'hint' | 'remedy'>;
 
-/** What a check says of a capability that is at fault. */
 export interface Refusal {
   readonly ok: false;
   readonly faults: readonly VerificationFault[];
@@ -31,7 +30,6 @@ export function refused(
   return { ok: false, faults: faults.map(({ param, ...fault }) => faultAt(capability, fault, param)) };
 }
 
-/** What the checks of all capabilities say together. */
 export function verificationOf<Prepared extends PreparedCapability>(
   results: readonly CheckResult<Prepared>[],
 ): Verification<Prepared> {

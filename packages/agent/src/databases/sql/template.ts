@@ -2,20 +2,20 @@ import type { Param } from '../../capabilities/model.ts';
 
 /** A statement with its parameters taken out. */
 export interface Template {
-  /** The text before, between and behind the references, up to the last token: without `;` or a comment at its end. */
+  /** The text around the references up to the last token, without a `;` or a comment at its end. */
   readonly pieces: readonly Buffer[];
-  /** What each `:name` in turn refers to, as an index of `params`. */
+  /** For each `:name` the index of its parameter in `params`. */
   readonly references: readonly number[];
-  /** Every parameter used, in the order of its first use. */
+  /** The used parameters in the order of their first use. */
   readonly params: readonly Param[];
 }
 
-/** What the scanner of a dialect finds in a statement. Offsets are in bytes of its UTF-8 form. */
+/** What a dialect's scanner finds in a statement. Offsets are in bytes of UTF-8. */
 export interface ScannedStatement {
   readonly references: readonly Reference[];
-  /** Where its last token ends. */
+  /** The end of its last token. */
   readonly end: number;
-  /** Its quoted texts and its comments, as written: a `:name` in them is none, which who wrote it may not know. */
+  /** Its quoted texts and its comments. A `:name` in them is no parameter, which authors may not know. */
   readonly texts: readonly string[];
   readonly comments: readonly string[];
   readonly faults: readonly ParameterFault[];
@@ -29,7 +29,7 @@ export interface Reference {
 }
 
 export interface ParameterFault {
-  /** The parameter that is at fault; without one it is the SQL. */
+  /** The parameter at fault; absent if the SQL is. */
   readonly param?: string;
   readonly message: string;
   readonly detail?: string;
@@ -39,7 +39,7 @@ export type TemplateResult =
   | { readonly ok: true; readonly template: Template }
   | { readonly ok: false; readonly faults: readonly ParameterFault[] };
 
-/** Matches the references with the parameters: each must be declared, and each that is declared must be used. */
+/** Every reference must be declared, and every declared parameter must be used. */
 export function createTemplate(
   sql: string,
   scanned: ScannedStatement,
@@ -92,26 +92,25 @@ function cut(sql: string, { references, end }: ScannedStatement, params: readonl
   };
 }
 
-/** What a dialect writes in place of one reference. */
+/** The text of a dialect for one reference. */
 export interface WrittenPlaceholder {
   readonly text: string;
-  /** Where in `text` the parameter itself begins, in bytes; absent: at its start. */
+  /** The offset of the parameter itself in `text`, in bytes; 0 if absent. */
   readonly offset?: number;
 }
 
 export interface FilledTemplate {
   readonly text: string;
-  /** Every place where a parameter was put. */
   readonly places: readonly Place[];
 }
 
 interface Place {
   readonly number: number;
-  /** Of the parameter, in bytes from the start of `text`. */
+  /** In bytes from the start of `text`. */
   readonly offset: number;
 }
 
-/** Puts the placeholders, one for each reference, where the references were. */
+/** Replaces each reference by its placeholder. */
 export function fillTemplate<Placeholder extends { readonly number: number }>(
   { pieces }: Template,
   placeholders: readonly Placeholder[],

@@ -16,11 +16,11 @@ import { problemOfNode } from './node-version.ts';
 /** The code of the process that holds a database open: a text in this executable, so that one file is all to install. */
 declare const SVC_SQLITE: string;
 
-/** So many short calls leave for a process, and come back from it, in one write. */
+/** The most short calls that go to a process, and come back, in one write. */
 const MOST_SHORT = 16;
 
 export function engineCode(): OwnCode {
-  // node:sqlite says at each start that it is experimental.
+  // Without the flag node:sqlite warns at each start that it is experimental.
   return { command: 'internal-sqlite', text: SVC_SQLITE, flags: ['--no-warnings'] };
 }
 
@@ -33,7 +33,7 @@ export function createPool(config: FileConfig, onChange?: (change: DatabaseChang
   );
 }
 
-/** For what looks at the schema, and runs no query. */
+/** For reading the schema. Runs no query. */
 export function createCatalogPool(config: FileConfig): EnginePool {
   return createEnginePool((signal) => openSession(config, signal, { readsSchema: true }), 1);
 }

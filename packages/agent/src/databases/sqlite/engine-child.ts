@@ -18,7 +18,7 @@ import type { SqliteDatabase } from './engine/node-sqlite.ts';
 import type { JudgeQuestion, OpenQuestion, QueryDefinition, SqliteColumn } from './engine/questions.ts';
 import { QueryRunner } from './engine/run-query.ts';
 
-// The main file of the process that holds a database open; bundled apart, since it is all that such a process needs.
+// The main file of the process that holds a database open, in a bundle of its own.
 let runner: QueryRunner | undefined;
 endWithParent();
 serveEngine((question) => {

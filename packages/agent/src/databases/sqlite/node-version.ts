@@ -1,4 +1,4 @@
-/** The first releases of their lines whose `node:sqlite` has all that this driver uses. */
+/** The first releases of their lines whose `node:sqlite` has everything that this driver uses. */
 const FIRST: readonly (readonly [major: number, minor: number])[] = [
   [22, 16],
   [23, 11],

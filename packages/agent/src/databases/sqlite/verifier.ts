@@ -44,7 +44,7 @@ export const verifier: Verifier = {
   },
 };
 
-/** What whoever serves a file has to know at each start. */
+/** The operator is told this at each start. */
 function fileWarnings(): readonly Fault[] {
   const weaker =
     'SQLite has no accounts: whoever may write the file may change what callers get, so give it to another user than the agent runs as';

@@ -11,7 +11,7 @@ import { askRows, withSession, type EnginePool } from '../../engine-process/engi
 import { grouped } from '../../sql/grouped.ts';
 
 const OWN = 'database_name = system.main.current_database() and not internal';
-/** Lists as JSON: what else comes back of them is no plain data. */
+/** Lists come back as JSON, since DuckDB's own lists are no plain data. */
 const JSON_OF = (list: string): string => `system.main.to_json(${list})::varchar`;
 
 const TABLES = `select schema_name, table_name, 'table', estimated_size::varchar, comment

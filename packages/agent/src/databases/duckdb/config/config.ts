@@ -8,7 +8,7 @@ import {
 } from '../../engine-process/file-config.ts';
 
 export interface DuckdbConfig extends FileConfig {
-  /** That of the capability file: relative paths in SQL are below it. */
+  /** The folder of the capability file, below which relative paths in SQL are. */
   readonly folder: string;
   /** Absolute; folders end with a slash. */
   readonly readFiles: readonly string[];

@@ -14,7 +14,10 @@ import { relationKey, schemaOfKey } from './names.ts';
 import type { DuckdbColumn, JudgeQuestion } from './questions.ts';
 import type { Schema } from './schema.ts';
 
-/** The schemas of names that have none: behind a view its own as well, also for the macros that it calls. */
+/**
+ * The schemas in which a name without a schema may be. Inside a view its own schema is added, also for the macros that
+ * it calls.
+ */
 const HOMES: readonly string[] = ['main'];
 const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
 
@@ -25,10 +28,10 @@ export type JudgedStatement =
       /** Whether its outermost SELECT says how many rows there may be, and in which order they come. */
       readonly isLimited: boolean;
       readonly isOrdered: boolean;
-      /** Numbers of the parameters whose types have to be said; there are no columns then. */
+      /** Numbers of the parameters whose types have to be written. If there are any, `columns` is empty. */
       readonly untyped: readonly number[];
     }
-  /** `isTypes` where it may be the type of a parameter that is not accepted. */
+  /** `isTypes`: the type of a parameter may be the reason. */
   | (Extract<JudgeAnswer<DuckdbColumn>, { ok: false }> & { readonly isTypes?: true });
 
 /** Whether a statement only reads, by the tree that DuckDB makes of it, and of each view and macro that it reaches. */
@@ -94,12 +97,12 @@ export async function judgeStatement(
     homes: readonly string[],
   ): Promise<string | undefined> {
     const keys = keysOf(name, homes);
-    // A file can be named like a table, but not without a dot.
+    // The name of a file that is read has a dot.
     if (name.schema === '' && commonTables.has(name.name) && PLAIN_NAME.test(name.name)) {
       if (schema.ownViews.has(name.name)) {
         return `names a common table expression ${name.name}, as DuckDB names a view of its own: give it another name`;
       }
-      // Elsewhere in the statement the same name is that of the table or the view.
+      // Elsewhere in the statement the same name may be the table or the view.
     } else if (keys.length === 0) {
       return 'reads what is no table and no view of the database: check the names, and read files by read_csv and its kin';
     }
@@ -110,7 +113,7 @@ export async function judgeStatement(
     return undefined;
   }
 
-  /** A name without a schema may be that of any of the homes. */
+  /** A name without a schema may be in any of the homes. */
   function keysOf({ catalog, schema: own, name }: TreeName, homes: readonly string[]): readonly string[] {
     if (catalog !== '' && catalog !== schema.catalog) return [];
     const isBare = own === '' || (catalog === '' && own === schema.catalog);
@@ -167,7 +170,7 @@ export async function judgeStatement(
   }
 }
 
-/** What stands outermost. */
+/** The modifiers of the outermost SELECT. */
 function modifiersOf(tree: Tree): readonly string[] {
   const { modifiers } = tree;
   return Array.isArray(modifiers) ? modifiers.filter(isTree).map(({ type }) => String(type)) : [];

@@ -6,7 +6,7 @@ import { foldName } from './names.ts';
 /** A part of the tree that DuckDB's own parser makes of a statement. */
 export type Tree = Readonly<Record<string, unknown>>;
 
-/** A name as it is written, lower case; `schema` and `catalog` are empty where they are not. */
+/** A name in lower case; `schema` and `catalog` are empty if they are not written. */
 export interface TreeName {
   readonly catalog: string;
   readonly schema: string;
@@ -16,12 +16,11 @@ export interface TreeName {
 /** What a tree names, to be looked up in the database. */
 interface TreeNames {
   readonly relations: readonly TreeName[];
-  /** Those that are called where a value stands. */
+  /** Functions that are called for a value. */
   readonly functions: readonly TreeName[];
   readonly tableFunctions: readonly TreeName[];
-  /** Common table expressions, lower case. */
+  /** In lower case. */
   readonly commonTables: ReadonlySet<string>;
-  /** Identifiers of its parameters. */
   readonly parameters: ReadonlySet<string>;
 }
 
@@ -39,7 +38,7 @@ const EXPRESSIONS = words(`
   BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION LAMBDA OPERATOR PARAMETER
   POSITIONAL_REFERENCE STAR SUBQUERY WINDOW
 `);
-/** Where an expression of that class has a value or the name of a type, which is no part of the tree. */
+/** The key under which an expression of that class has a value or the name of a type, which need not be judged. */
 const PLAIN_KEYS: Readonly<Record<string, string>> = { CONSTANT: 'value', CAST: 'cast_type' };
 
 class Refused extends Error {}
@@ -99,7 +98,7 @@ export function judgeTree(root: unknown, files: ReadFiles): TreeResult {
     ok: true,
     names: {
       relations,
-      // A function in FROM is an expression of the tree, too.
+      // A function in FROM is also an expression of the tree.
       functions: functions.filter(({ name }) => !called.has(name)),
       tableFunctions,
       commonTables,
@@ -136,7 +135,7 @@ function refusePath(name: string): never {
   throw new Refused(`calls ${name} with a path that is not written out: write it as a text`);
 }
 
-/** As `name = value` or `name := value`. */
+/** Options are written `name = value` or `name := value`. */
 function optionName(option: Tree): string {
   const { left } = option;
   if (option['class'] === 'COMPARISON' && isTree(left) && Array.isArray(left['column_names']))
@@ -144,7 +143,7 @@ function optionName(option: Tree): string {
   return foldName(option['alias'] ?? '');
 }
 
-/** Of a text or of a list of them; undefined for what is neither. */
+/** The texts of a literal or of a list of literals; else undefined. */
 function literalsOf(part: Tree): readonly string[] | undefined {
   if (part['class'] === 'CONSTANT') {
     const { value } = part;
@@ -156,7 +155,7 @@ function literalsOf(part: Tree): readonly string[] | undefined {
   return items.every((each) => each !== undefined) && known.length > 0 ? known : undefined;
 }
 
-/** A path with `..`, one of another system and the folder of a user are refused before they are resolved. */
+/** Refuses paths with `..`, URLs, drives and `~` before they are resolved. */
 function isWithin(path: string, { folder, paths }: ReadFiles): boolean {
   if (/(?:^|\/)\.\.(?:\/|$)/.test(path) || /^[A-Za-z][A-Za-z0-9+.-]*:/.test(path) || path.startsWith('~'))
     return false;
@@ -164,7 +163,7 @@ function isWithin(path: string, { folder, paths }: ReadFiles): boolean {
   return paths.some((each) => (each.endsWith('/') ? whole.startsWith(each) : whole === each));
 }
 
-/** What is wrong with a name that is no macro of the database. */
+/** What is wrong with a function that is no macro of the database. */
 export function problemOfFunction(
   { catalog, schema, name }: TreeName,
   allowed: readonly string[],

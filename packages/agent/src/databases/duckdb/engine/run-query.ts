@@ -21,7 +21,7 @@ export class QueryRunner {
   readonly #question: OpenQuestion;
   readonly #file: OpenFile;
   readonly #schema: Schema;
-  /** Kept from when they are told of: the first run of a query may be stopped before it is prepared. */
+  /** Kept on arrival, because the first run of a query may be stopped before the query is prepared. */
   readonly #definitions = new Map<number, QueryDefinition>();
   readonly #statements = new Map<number, DuckdbStatement>();
 
@@ -94,7 +94,7 @@ export class QueryRunner {
   }
 }
 
-/** Which values alone are refused in the same way. */
+/** The values that are refused in the same way by themselves. */
 async function faultsOf(
   connection: DuckdbConnection,
   { judged, probes, params }: QueryDefinition,
@@ -120,7 +120,7 @@ async function faultsOf(
   return faults.all;
 }
 
-/** Each parameter as the type that DuckDB takes it for, which it casts a text to. */
+/** A probe for each parameter that casts it to the type that DuckDB finds for it. */
 async function castsOf(connection: DuckdbConnection, text: string): Promise<readonly ValueProbe[]> {
   const statement = await connection.prepare(text);
   try {
@@ -135,7 +135,7 @@ async function castsOf(connection: DuckdbConnection, text: string): Promise<read
   }
 }
 
-/** Which types DuckDB finds for parameters, and whether it takes the types that values are bound as. Nothing runs. */
+/** The types that DuckDB finds for parameters, and whether it accepts the bound values. Does not run the statement. */
 async function probeStatement(
   connection: DuckdbConnection,
   { text, bound = [] }: ProbeQuestion,
@@ -176,7 +176,7 @@ async function collect({ limits, required }: QueryDefinition, stream: DuckdbStre
 }
 
 const MAY_HAVE_INFINITY = /NaN|Infinity|inf/;
-/** Texts whole, so that what they say stays. */
+/** Matches texts as a whole, so that their content stays. */
 const INFINITY = /"(?:[^"\\]|\\.)*"|-?(?:NaN|nan|Infinity|inf)/g;
 
 /** In lists and structs DuckDB writes numbers that JSON does not have. */

@@ -6,17 +6,16 @@ import { foldName, relationKey } from './names.ts';
 
 /** What the database has, by names in lower case. The file cannot change while it is open. */
 export interface Schema {
-  /** Name of the database. */
   readonly catalog: string;
-  /** The expressions of generated columns by the key of their table; undefined where they cannot be told. */
+  /** The expressions of generated columns by the key of their table; undefined if they cannot be read. */
   readonly tables: ReadonlyMap<string, readonly string[] | undefined>;
-  /** The SELECT of each view by its key; undefined where it cannot be told. */
+  /** The SELECT of each view by its key; undefined if it cannot be read. */
   readonly views: ReadonlyMap<string, string | undefined>;
-  /** Views of DuckDB itself that a name without a schema reaches. */
+  /** DuckDB's own views that a name without a schema reaches. */
   readonly ownViews: ReadonlySet<string>;
-  /** What macros stand for, each as a SELECT, by their names alone. */
+  /** The bodies of macros, each as a SELECT, by name. */
   readonly macros: ReadonlyMap<string, readonly string[]>;
-  /** A macro that has the name of a function of DuckDB: parts of SQL that name no function, as `a[1]`, may run it. */
+  /** A macro named like a function of DuckDB. SQL that names no function, such as `a[1]`, may run it. */
   readonly hiding: string | undefined;
 }
 
@@ -62,7 +61,7 @@ export async function readSchema(connection: DuckdbConnection): Promise<Schema> 
   };
 }
 
-/** What stands between the parentheses of each `GENERATED ALWAYS AS(...)`, as DuckDB writes it. */
+/** The expression of each `GENERATED ALWAYS AS(...)`, as DuckDB writes it. */
 function generatedBy(sql: string): readonly string[] | undefined {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return undefined;
@@ -75,7 +74,7 @@ function generatedBy(sql: string): readonly string[] | undefined {
   });
 }
 
-/** What stands behind AS in `CREATE VIEW v (a, b) AS SELECT ...;`. */
+/** The text after AS in `CREATE VIEW v (a, b) AS SELECT ...;`. */
 function queryOfView(sql: string): string | undefined {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return undefined;

@@ -8,7 +8,6 @@ import { readStatement } from './read-statement.ts';
 import { judge } from './verify-capabilities.ts';
 import { convertColumn } from './wrap-select.ts';
 
-/** The first that fits. */
 const TYPES = ['boolean', 'integer', 'number', 'date', 'datetime', 'array', 'object', 'string'] as const;
 
 /** A parameter that is proposed as text takes the type that DuckDB finds for it. */

@@ -12,39 +12,37 @@ import { formOf, listOf, rowsOf, type ListForm } from './list-places.ts';
 
 export interface ReadStatement {
   readonly text: (typing: Typing) => string;
-  /** Asks for the type of one reference, which is $1; the others are NULL. */
+  /** The text with $1 for one reference and NULL for the others, which asks for its type. */
   readonly probe: (reference: number) => string;
   readonly references: readonly ParameterReference[];
   /** Without comments and without the semicolons at its end. */
   readonly body: readonly SqlToken[];
-  /** In the order of their numbers. */
   readonly params: readonly EngineParam[];
-  /** Those of the parameters that say who calls, and that the capability has not declared. */
+  /** The parameters that name the caller and that the capability does not declare. */
   readonly callerParams: readonly string[];
 }
 
 /** One place of a parameter in the SQL. */
 export interface ParameterReference {
-  /** Of its parameter: that of `$1` is 1. */
   readonly number: number;
   readonly param: Param;
-  /** Of its token. */
+  /** The index of its token. */
   readonly index: number;
-  /** Of an array or an object. */
+  /** For an array or an object. */
   readonly form?: ListForm;
 }
 
-/** What the text says of types. */
+/** The types that the text writes. */
 export interface Typing {
-  /** The types that DuckDB finds, in the order of the references; null for what it cannot tell. */
+  /** The types that DuckDB finds, in the order of the references; null if unknown. */
   readonly found: readonly (string | null)[];
   /** Numbers of the parameters that are cast to their declared type. */
   readonly untyped: ReadonlySet<number>;
-  /** By references, other types that they are cast to. */
+  /** Other types to which references are cast. */
   readonly casts: ReadonlyMap<number, string>;
 }
 
-/** Finds the parameters; what the statement does, DuckDB's own parser says. */
+/** Finds the parameters. DuckDB's own parser judges what the statement does. */
 export function readStatement(
   capability: Capability,
 ): { readonly ok: true; readonly read: ReadStatement } | Refusal {
@@ -112,7 +110,7 @@ export function castOf(
   return typing.casts.get(at) ?? (isCast ? CASTS[schema.type] : undefined);
 }
 
-/** A number is always cast: DuckDB would round it to the digits of the column that it is compared with. */
+/** A number is always cast, since DuckDB would round it to the digits of the column it is compared with. */
 export const CASTS: Readonly<Record<ParamType, string>> = {
   integer: 'BIGINT',
   number: 'DOUBLE',
@@ -131,7 +129,7 @@ function problemOfBody(body: readonly SqlToken[]): string | undefined {
   if (first.kind !== 'word' || !/^(?:select|with|from|values)$/i.test(first.text))
     return 'is no SELECT: only one statement that begins with SELECT, WITH, FROM or VALUES is allowed';
   if (body.some((token) => isOperator(token, ';'))) return 'has more than one statement: write one SELECT';
-  // Parameters of DuckDB's own, and texts between dollar signs.
+  // DuckDB's own parameters, and texts between dollar signs.
   if (body.some(({ kind, text }) => kind === 'word' && text.includes('$')))
     return 'uses $: write parameters as :name, and texts between single quotes';
   return undefined;

@@ -38,7 +38,6 @@ interface Judged {
   readonly typing: Typing;
 }
 
-/** What DuckDB makes of the statement of a capability. */
 export async function judge(
   session: EngineSession,
   capability: Capability,
@@ -84,7 +83,7 @@ async function judgeTyped(
       const message = 'has columns or parameters whose type DuckDB cannot tell: cast them in the SQL';
       return refused(capability, { message });
     }
-    // Where DuckDB knows the types of some only by those of others, all are said.
+    // If DuckDB derives the types of some from others, all are written.
     const next = more.length > 0 ? [...known, ...more] : params.map((_param, index) => index + 1);
     untyped = new Set(next);
   }
@@ -134,7 +133,7 @@ function outputOf({ name, nullable, type }: ResultField, column: DuckdbColumn): 
   return { ok: false, message, detail: `column type ${column.type}` };
 }
 
-/** What tells the values of a statement's parameters from its data: they are written as in the statement. */
+/** Probes of the statement's parameters, written as in the statement. */
 function findProbes(
   sql: string,
   { body, params, references }: ReadStatement,

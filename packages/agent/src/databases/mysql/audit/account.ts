@@ -31,10 +31,10 @@ export async function auditAccount(
   });
 }
 
-/** More functions are counted. */
+/** The rest is only counted. */
 const MOST_FUNCTIONS = 10;
 
-/** What the account may do that is no finding: what every account can, and reading what no capability reads. */
+/** What the account may do that is no finding: what every account can do, and reading that no capability needs. */
 export async function describeAccount(
   pool: Pool<MysqlSession>,
   { name }: Audited,
@@ -65,11 +65,11 @@ function byItself({ isMariaDb }: MysqlSession): string {
 }
 
 interface JudgedFunction extends AccountFinding {
-  /** Whether it is declared to change data; what others do nobody declares. */
+  /** Whether it is declared to change data. */
   readonly modifies: boolean;
 }
 
-/** The functions that the account may call, and that the file does not allow. */
+/** The functions that the account may call and the file does not allow. */
 function judgeFunctions(account: Account, capabilities: readonly Capability[]): readonly JudgedFunction[] {
   const allowed = new Set(capabilities.flatMap(({ allowFunctions }) => allowFunctions));
   return account.grants.filter(isCall).flatMap((grant) => {

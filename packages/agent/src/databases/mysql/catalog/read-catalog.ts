@@ -23,7 +23,6 @@ const COLUMNS = `select table_name as tab, column_name as name, data_type as dat
     is_nullable as nullable, column_comment as comment, character_maximum_length as length, numeric_scale as scale
   from information_schema.columns where table_schema = database() order by table_name, ordinal_position`;
 
-/** A part of a column, and an expression, which has no column, identify nothing. */
 const INDEXES = `select table_name as tab, index_name as name, non_unique as non_unique, column_name as col,
     sub_part as part, index_type as type, cardinality as cardinality
   from information_schema.statistics where table_schema = database()
@@ -34,12 +33,11 @@ const FOREIGN_KEYS = `select table_name as tab, constraint_name as name, column_
   from information_schema.key_column_usage where table_schema = database() and referenced_table_name is not null
   order by table_name, constraint_name, ordinal_position`;
 
-/** Only an administrator may see them all; without them the account's own creation tells that it is there. */
+/** Only an administrator sees them all. Otherwise creating the account tells that it exists. */
 const ACCOUNTS = 'select distinct user as name from mysql.user';
 
 type Rows = readonly RowDataPacket[];
 
-/** Reads information_schema in a session that is READ ONLY. Throws `DatabaseError`. */
 export async function readCatalog(
   pool: Pool<MysqlSession>,
   name: string,
@@ -76,7 +74,7 @@ export async function readCatalog(
   });
 }
 
-/** As it is written in SQL: quoted where the server or the scanner could take it for something else. */
+/** Quotes a name that the server or the scanner could take for something else. */
 function identifier(name: string): string {
   const isPlain = /^[a-z_][a-z0-9_]*$/.test(name);
   const word = name.toUpperCase();
@@ -96,7 +94,7 @@ function tableOf(row: RowDataPacket): string {
   return textOf(row, 'tab');
 }
 
-/** A view's comment is the word VIEW. */
+/** MySQL gives a view the comment VIEW. */
 function commentOf(row: RowDataPacket): { readonly comment?: string } {
   const comment = textOf(row, 'comment');
   return comment === '' || comment === 'VIEW' ? {} : { comment };
@@ -136,7 +134,7 @@ function keyOf(parts: Rows): readonly CatalogKey[] {
   ];
 }
 
-/** No index of these servers finds parts of texts as they are looked for here: FULLTEXT knows words. */
+/** No index of these servers finds substrings: FULLTEXT knows words. */
 function indexOf([first]: Rows): readonly CatalogIndex[] {
   if (first === undefined || !/^(?:BTREE|HASH)$/.test(textOf(first, 'type'))) return [];
   return [{ ...(first['col'] === null ? {} : { leading: textOf(first, 'col') }), partsOf: [] }];

@@ -12,7 +12,7 @@ export interface MysqlTarget extends CatalogTarget {
 type Env = Readonly<Record<string, string | undefined>>;
 
 const PROTOCOLS: Readonly<Record<string, 'mysql' | 'mariadb'>> = { 'mysql:': 'mysql', 'mariadb:': 'mariadb' };
-/** As the servers' own programs write `ssl-mode`, beside the names that a capability file has. */
+/** The values of `ssl-mode` of the servers' own programs, and those of a capability file. */
 const SSL_MODES: Readonly<Record<string, MysqlConfig['sslmode']>> = {
   disable: 'disable',
   disabled: 'disable',
@@ -25,7 +25,7 @@ const SSL_MODES: Readonly<Record<string, MysqlConfig['sslmode']>> = {
   verify_identity: 'verify-full',
 };
 
-/** Reads `mysql://user:password@host:3306/name`; a password that it leaves out is that of MYSQL_PWD. */
+/** Reads `mysql://user:password@host:3306/name`. A missing password comes from MYSQL_PWD. */
 export function targetOf(text: string | undefined, env: Env): CatalogTargetResult {
   const url = parsed(text ?? '');
   const driver = PROTOCOLS[url?.protocol ?? ''];
@@ -79,7 +79,7 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
   return { ok: true, target: target(password) };
 }
 
-/** Undefined also where an escape such as `%zz` stands for nothing. */
+/** Undefined also for an invalid escape such as `%zz`. */
 function parsed(text: string): URL | undefined {
   try {
     const url = new URL(text);

@@ -7,7 +7,7 @@ import { lexicon } from './lexicon.ts';
 import { readStatement } from './read-statement.ts';
 import { prepared } from './verify-capabilities.ts';
 
-/** The first that fits: a text may hold an array too, but that is for people to say. */
+/** The first that fits. A text may also hold an array, but only a person knows. */
 const TYPES: readonly ResultType[] = ['boolean', 'integer', 'number', 'date', 'datetime', 'string'];
 
 export function describeStatement(

@@ -12,7 +12,6 @@ export interface ViewProblem {
   readonly remedy?: string;
 }
 
-/** A chain of views is longer only by mistake. */
 const MOST_VIEWS = 500;
 
 /**
@@ -75,7 +74,7 @@ export async function findViews(
   }));
 }
 
-/** Whatever the account may see of a table at all makes it one that is known. */
+/** A table is known if the account may see any of it. */
 async function firstHidden(session: MysqlSession, tables: readonly Table[]): Promise<Table | undefined> {
   if (tables.length === 0) return undefined;
   const rows = await session.askWith(
@@ -86,13 +85,13 @@ async function firstHidden(session: MysqlSession, tables: readonly Table[]): Pro
   return tables.find((table) => !known.has(titleOf(table)));
 }
 
-/** Servers differ in whether large and small letters are the same in names: one name too many does no harm. */
+/** Servers differ in whether names ignore case. One name too many does no harm. */
 function anyOf(names: readonly Table[]): string {
   const each = 'lower(table_schema) = lower(?) and lower(table_name) = lower(?)';
   return names.map(() => `(${each})`).join(' or ');
 }
 
-/** Servers write the tables of a view behind FROM and JOIN, each with its schema, and without quotes where its maker wants it so. */
+/** Servers write the tables of a view after FROM and JOIN, each with its schema, and sometimes without quotes. */
 export function tablesOf(body: readonly SqlToken[]): readonly Table[] {
   return body.flatMap((token, index) => {
     const [dot, name] = [body[index + 1], body[index + 2]];

@@ -50,7 +50,7 @@ export const forbiddenFunctions: ReadonlySet<string> = words(`
 
 /** The functions that are called and are not known to only read, each once, as written. */
 export function unknownFunctions(called: readonly CalledFunction[]): readonly string[] {
-  // Quoted or with a schema it is one that somebody has made, whatever its name.
+  // A quoted name, or one with a schema, is a stored function.
   const unknown = called.filter(
     ({ schema, name, isQuoted }) => schema !== undefined || isQuoted || !knownFunctions.has(name),
   );

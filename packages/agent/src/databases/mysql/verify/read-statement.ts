@@ -27,16 +27,16 @@ export interface ReadStatement {
   /** With a `?` for each of its parameters, or a `LIST`. */
   readonly text: string;
   readonly params: readonly PlacedParam[];
-  /** The text with something else for each of them. */
+  /** The text with something else for each parameter. */
   readonly textWith: (written: (param: PlacedParam, number: number) => string) => string;
-  /** Whether it reads who calls. */
+  /** Whether it reads the caller. */
   readonly asksCaller: boolean;
 }
 
-/** What MariaDB lets stand before the names of its own functions. */
+/** MariaDB accepts these before the names of its own functions. */
 const OWN_SCHEMAS = /^(?:mariadb|oracle|maxdb)_schema\./i;
 
-/** All that can be known of a capability's SQL without a database; its text is for a server of that kind. */
+/** Checks a capability's SQL without a database. The text is for a server of that kind. */
 export function readStatement(
   capability: Capability,
   isMariaDb = true,
@@ -69,21 +69,21 @@ export function readStatement(
     fillTemplate(cut.template, placeholders, ({ param, number }) => ({ text: written(param, number) })).text;
   const text = textWith((param, number) => {
     if (param.isList) return LIST;
-    // A variable would bring a collation of its own, which differs from that of most columns: an error.
+    // A variable would bring its own collation, and the server refuses to compare that with most columns.
     if (variables.has(param.name)) return "concat('', ?)";
     return isMariaDb ? '?' : placeholderFor(select.body, indexes[number] ?? -1, param);
   });
   return { ok: true, read: { select, text, params, textWith, asksCaller: variables.size > 0 } };
 }
 
-/** What somebody has made for it may take JSON text, too. */
+/** Stored functions may take JSON text. */
 function listPlacesOf({ allowFunctions }: Capability): ListPlaces {
   const any = Array.from({ length: 20 }, (_, index) => index);
   const own = allowFunctions.map((name) => [name.split('.').at(-1) ?? name, any] as const);
   return { ...listPlaces, functions: { ...Object.fromEntries(own), ...listPlaces.functions } };
 }
 
-/** The servers take null for 0 in LIMIT, and no expression. */
+/** In LIMIT the servers read null as 0, and accept no expression. */
 const NO_LIMIT = String(2n ** 63n - 1n);
 
 function placedParams(
@@ -133,7 +133,7 @@ function problemsOfFunctions(
   allowed: readonly string[],
 ): readonly string[] {
   return unknownFunctions(functions).flatMap((name) => {
-    // The servers take these names for their own functions, whatever else there is.
+    // The servers take these names for their own functions even if a stored function has the name.
     if (forbiddenFunctions.has(name.replace(OWN_SCHEMAS, ''))) {
       return [`calls ${name}, which does more than read and is never allowed: remove it`];
     }

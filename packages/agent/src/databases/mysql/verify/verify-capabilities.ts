@@ -102,14 +102,14 @@ async function check(
   };
 }
 
-/** Where it is bound as it is declared, or else where it first stands. */
+/** The placeholder where it is bound as declared, or else the first one. */
 function placeholderOf(placed: readonly PlacedParam[], param: Param | undefined): number {
   const first = placed.findIndex(({ name }) => name === param?.name);
   const declared = placed.findIndex(({ name, schema }) => name === param?.name && schema === param.schema);
   return declared < 0 ? first : declared;
 }
 
-/** With as many items as the parentheses of IN take. */
+/** Limits lists to as many items as IN takes. */
 function boundedLists(capability: Capability, { params }: ReadStatement): Capability {
   const lists = new Set(params.flatMap(({ isList, name }) => (isList ? [name] : [])));
   if (lists.size === 0) return capability;
@@ -144,7 +144,7 @@ function problemOf(error: unknown): string {
   return `is not accepted by the database: ${nameOf(error)}${next}`;
 }
 
-/** The server parses it, and must find the parameters that the scanner has found, be their lists empty or not. */
+/** The server has to find the same parameters as the scanner, with empty lists and with others. */
 export async function prepared(
   session: MysqlSession,
   capability: Capability,
@@ -234,7 +234,7 @@ async function withTexts(
     }));
   } catch (error) {
     if (isLoss(error)) throw error;
-    // Where only a bare parameter may stand, nothing more is known.
+    // In a place for a bare parameter nothing more is known.
     return columns;
   }
 }

@@ -3,9 +3,9 @@ import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from './
 
 /** What a parameter is compared with. */
 export interface Comparison {
-  /** Whether only for being the same. */
+  /** Whether it compares only for equality. */
   readonly isEquality: boolean;
-  /** Of the other side's tokens: the first, and the one behind the last. */
+  /** The other side's first token, and the one after its last. */
   readonly start: number;
   readonly end: number;
 }
@@ -61,7 +61,7 @@ export function betweenBefore(body: readonly SqlToken[], at: number): number | u
   return word !== undefined && isWord(body[word], /^between$/i) ? word : undefined;
 }
 
-/** The first of what stands behind IN or BETWEEN, which begins at that index. */
+/** The first operand of an IN or BETWEEN at that index. */
 function listOrRange(body: readonly SqlToken[], at: number): Comparison | undefined {
   if (isWord(body[at], /^between$/i)) {
     const and = findAtLevel(body, at + 1, 1, (token) => isWord(token, /^and$/i));
@@ -81,7 +81,7 @@ export function isComparing(body: readonly SqlToken[], at: number): boolean {
   return !(isOperator(body[first], '>') && isOperator(body[first - 1], '-'));
 }
 
-/** Without NOT before the operator, which begins at that index. */
+/** The operand before the operator at that index, without NOT. */
 function leftOf(
   body: readonly SqlToken[],
   operator: number,
@@ -98,7 +98,7 @@ function isEquality(operator: string): boolean {
   return ['=', '==', '<>', '!=', '<=>', 'is'].includes(operator);
 }
 
-/** What no operand has in it, outside of parentheses. */
+/** Whether the token ends an operand outside of parentheses. */
 export function isEnd(token: SqlToken | undefined, or: readonly string[]): boolean {
   return (
     token === undefined ||
@@ -111,7 +111,7 @@ function isEdge(token: SqlToken | undefined, or: readonly string[]): boolean {
   return isEnd(token, or) || isOperator(token, '(', ')');
 }
 
-/** Before a parenthesis that is neither a call's nor that of IN. */
+/** Whether a parenthesis after the token belongs to neither a call nor IN. */
 function isPlain(token: SqlToken | undefined): boolean {
   return (
     token === undefined ||

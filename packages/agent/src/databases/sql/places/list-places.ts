@@ -6,20 +6,20 @@ import { indexesOf } from './tokens.ts';
 
 /** Where a dialect takes the JSON text of an array or an object. */
 export interface ListPlaces {
-  /** What takes it as an argument, in lower case, and as which: the first is 0. */
+  /** Functions in lower case with the arguments that take it: the first is 0. */
   readonly functions: Readonly<Record<string, readonly number[]>>;
-  /** How an array is written otherwise than behind IN, for messages; `:p` stands for the parameter. */
+  /** For messages: how an array is written elsewhere than after IN. `:p` stands for the parameter. */
   readonly arrayForm: string;
   readonly objectForm: string;
 }
 
 export interface ListParameter {
   readonly param: Param;
-  /** Of its token. */
+  /** The index of its token. */
   readonly index: number;
 }
 
-/** The arrays that stand alone in the parentheses of IN. */
+/** The arrays that are alone in the parentheses of IN. */
 export function listParameters(
   body: readonly SqlToken[],
   { params }: Pick<Capability, 'params'>,
@@ -35,7 +35,7 @@ export function listParameters(
   });
 }
 
-/** Says of each parameter whether it is one of those. */
+/** Marks each parameter that is one of those. */
 export function markLists(
   params: readonly Param[],
   body: readonly SqlToken[],
@@ -45,7 +45,7 @@ export function markLists(
   return params.map((param) => (lists.has(param.name) ? { ...param, isList: true } : param));
 }
 
-/** What is wrong with the places of arrays and objects, once for each parameter. */
+/** Faults of arrays and objects in a wrong place, one for each parameter. */
 export function misplacedLists(
   body: readonly SqlToken[],
   { params }: Capability,

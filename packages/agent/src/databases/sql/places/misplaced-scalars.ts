@@ -11,7 +11,7 @@ import { indexesOf, isOperator, isWord } from './tokens.ts';
 
 const TEXTS = new Set<ParamType>(['string', 'uuid', 'date', 'datetime']);
 
-/** Arguments that MariaDB, MySQL and SQLite read as numbers: any text that is none is 0 to them. */
+/** Arguments that MariaDB, MySQL and SQLite read as numbers: other texts are 0. */
 const NUMBERS: Readonly<Record<string, readonly number[]>> = {
   ...each(
     `abs acos asin atan avg ceil ceiling char cos degrees elt exp export_set floor from_unixtime ln log10 log2
@@ -25,7 +25,7 @@ const NUMBERS: Readonly<Record<string, readonly number[]>> = {
   substring_index: [2],
 };
 
-/** What is wrong with texts that stand where only a number means something, and with what counts rows. */
+/** Faults of texts in places that read numbers, and of parameters that count rows. */
 export function misplacedScalars(
   body: readonly SqlToken[],
   { params }: Capability,
@@ -53,7 +53,7 @@ export function misplacedScalars(
   });
 }
 
-/** Whether the parameter there is all of a condition. */
+/** Whether the parameter there is a whole condition. */
 function isCondition(body: readonly SqlToken[], index: number): boolean {
   const [before, next] = [body[index - 1], body[index + 1]];
   if (isOperator(before, '(') && isOperator(next, ',')) return isWord(body[index - 2], /^i?if$/i);
@@ -68,15 +68,15 @@ function isCondition(body: readonly SqlToken[], index: number): boolean {
   return isWord(before, /^(?:where|on|having|or|xor)$/i);
 }
 
-/** Whether the tokens from `start` up to `end` stand where a number is read. */
+/** Whether a number is read from the tokens from `start` up to `end`. */
 export function isNumberPlace(body: readonly SqlToken[], start: number, end: number = start + 1): boolean {
   const [before, next] = [body[start - 1], body[end]];
   const place = placeOf(body, start, end);
   if (place.kind === 'argument') return NUMBERS[place.of]?.includes(place.at) === true;
   if (isWord(before, /^interval$/i)) return next?.text.includes('_') !== true;
-  // Times have their own arithmetic.
+  // Arithmetic with times is something else.
   if (isWord(body[end + 1], /^interval$/i) || isWord(body[start - 4], /^interval$/i)) return false;
-  // An arrow, which reaches into JSON.
+  // The arrow reaches into JSON.
   if (isOperator(next, '-') && isOperator(body[end + 1], '>')) return false;
   const isArithmetic = (token: SqlToken | undefined): boolean =>
     isOperator(token, '+', '-', '*', '/', '%') || isWord(token, /^(?:div|mod)$/i);

@@ -13,19 +13,18 @@ export function isName(token: SqlToken | undefined): token is SqlToken {
   return token?.kind === 'name' || token?.kind === 'word';
 }
 
-/** Where parameters stand, those included that are variables. */
+/** The indexes of parameters, including variables. */
 export function parameterIndexes(body: readonly SqlToken[]): readonly number[] {
   return body.flatMap(({ kind }, index) => (kind === 'parameter' || kind === 'variable' ? [index] : []));
 }
 
-/** Where the parameter of that name stands. */
 export function indexesOf(body: readonly SqlToken[], name: string): readonly number[] {
   return body.flatMap(({ kind, text }, index) =>
     kind === 'parameter' && text === `:${name}` ? [index] : [],
   );
 }
 
-/** What stands between the commas, those in inner parentheses aside. */
+/** Splits at commas, but not at those in inner parentheses. */
 export function betweenCommas(tokens: readonly SqlToken[]): readonly (readonly SqlToken[])[] {
   const parts: SqlToken[][] = [[]];
   let depth = 0;
@@ -46,7 +45,7 @@ function closes(token: SqlToken | undefined): boolean {
   return isOperator(token, ')', ']', '}');
 }
 
-/** Of the parenthesis or bracket around the token at that index; -1 for a token that stands in none. */
+/** The index of the parenthesis or bracket around the token at that index; -1 if there is none. */
 export function openingBefore(body: readonly SqlToken[], at: number): number {
   let depth = 0;
   for (let index = at - 1; index >= 0; index -= 1) {
@@ -57,7 +56,10 @@ export function openingBefore(body: readonly SqlToken[], at: number): number {
   return -1;
 }
 
-/** Of the parenthesis or bracket that ends what the token at that index stands in; the end of the text if there is none. */
+/**
+ * The index of the next parenthesis or bracket that closes one opened before or at that index; else the end of the
+ * text.
+ */
 export function closingAfter(body: readonly SqlToken[], at: number): number {
   let depth = 0;
   for (let index = at + 1; index < body.length; index += 1) {
@@ -68,7 +70,7 @@ export function closingAfter(body: readonly SqlToken[], at: number): number {
   return body.length;
 }
 
-/** The first token from that index on that `isFound` takes, outside of parentheses that open behind it. */
+/** The first token from that index on that `isFound` accepts, outside of inner parentheses. */
 export function findAtLevel(
   body: readonly SqlToken[],
   from: number,

@@ -3,26 +3,26 @@ import { words } from '../words.ts';
 import { betweenCommas, closingAfter, openingBefore } from '../places/tokens.ts';
 import { closedOperand, isClosed, operatorAt } from './closed-operand.ts';
 
-/** Which expressions of a dialect refuse values, and what stands in them for all that is no part of a value. */
+/** The expressions of a dialect that refuse values, and harmless operands for the rest of each. */
 export interface ProbeRules {
-  /** By their names, lower case. */
+  /** By their names in lower case. */
   readonly functions: Readonly<Record<string, FunctionRule>>;
-  /** Whether functions that have no rule are probed too, where all of their arguments are of values. */
+  /** Whether functions without a rule are probed as well, if all of their arguments are closed. */
   readonly hasOthers: boolean;
-  /** By how they are written, lower case: the expression for an operand on the right, and for a parameter on the left. */
+  /** By their text in lower case: the expression for an operand on the right, and for a parameter on the left. */
   readonly operators: Readonly<Record<string, OperatorRule>>;
-  /** Functions that need not come to all of their arguments. */
+  /** Functions that may leave arguments unevaluated. */
   readonly guards: readonly string[];
 }
 
 export interface FunctionRule {
-  /** A harmless argument for each place, the last one also for those that follow. */
+  /** A harmless argument for each place. The last one also serves for those that follow. */
   readonly args: readonly string[];
   /** The function that is called in its place. */
   readonly as?: string;
-  /** What follows it, such as the window of a window function. */
+  /** The text after it, such as the window of a window function. */
   readonly behind?: string;
-  /** Functions in which it is not probed: they ask whether it gave null. */
+  /** Functions in which it is not probed, because they test whether it gave null. */
   readonly alternatives?: readonly string[];
 }
 
@@ -31,7 +31,7 @@ interface OperatorRule {
   readonly left?: (operand: string) => string;
 }
 
-/** Words that have a parenthesis behind them and are no functions. */
+/** Words before a parenthesis that are no functions. */
 const NO_FUNCTIONS = words(`
   all and any array as between by case distinct else end escape except exists filter from group having in intersect
   interval is join lateral like limit match not offset on or order over partition row select similar some then union
@@ -56,7 +56,7 @@ export function probeTexts(sql: string, tokens: readonly SqlToken[], rules: Prob
 function ofCall(sql: string, tokens: readonly SqlToken[], at: number, rules: ProbeRules): readonly string[] {
   const name = tokens[at]?.text.toLowerCase() ?? '';
   if (tokens[at]?.kind !== 'word' || tokens[at + 1]?.text !== '(' || NO_FUNCTIONS.has(name)) return [];
-  // One of a schema may be another than that of the rule.
+  // A function with a schema may be another than that of the rule.
   if (tokens[at - 1]?.text === '.') return [];
   const rule = Object.hasOwn(rules.functions, name) ? rules.functions[name] : undefined;
   const closing = closingAfter(tokens, at + 1);
@@ -112,13 +112,16 @@ function ofOperator(
   return [...write(rule?.right, right), ...write(rule?.left, left)];
 }
 
-/** A cast that is written directly behind a parameter, with the whole of its type. */
+/** A cast directly after a parameter, with its whole type. */
 function castOf(sql: string, tokens: readonly SqlToken[], at: number): string | undefined {
   if (tokens[at - 1]?.kind !== 'parameter') return undefined;
   return textOf(sql, closedOperand(tokens, at - 1));
 }
 
-/** A pattern that ends with the escape character is refused when a text comes as far: it is matched with itself. */
+/**
+ * A pattern that ends with the escape character is refused only when a text matches up to there, so the probe matches
+ * it with itself.
+ */
 function ofLike(sql: string, tokens: readonly SqlToken[], from: number, like: string): readonly string[] {
   const pattern = closedOperand(tokens, from);
   const end = tokens.indexOf(pattern.at(-1) ?? { kind: 'comment', text: '', start: 0, end: 0 }) + 1;
@@ -132,7 +135,7 @@ function ofLike(sql: string, tokens: readonly SqlToken[], from: number, like: st
   return [...alone, `(${text}) ${like} (${text})${behind}`];
 }
 
-/** Whether it is a function in one that asks whether it gave null. */
+/** Whether it is a function inside one that tests whether it gave null. */
 function isAlternative(tokens: readonly SqlToken[], at: number, { functions }: ProbeRules): boolean {
   const name = tokens[at]?.text.toLowerCase() ?? '';
   const askers = Object.hasOwn(functions, name) ? functions[name]?.alternatives : undefined;

@@ -2,7 +2,6 @@ import type { Capability, ResultField } from '../../../capabilities/model.ts';
 import type { VerificationFault } from '../../driver/errors.ts';
 import { faultAt } from '../fault-at.ts';
 
-/** A field as it leaves the database, or why its column cannot be given as the declared type. */
 export type FieldResult<Output> =
   | { readonly ok: true; readonly output: Output }
   | { readonly ok: false; readonly message: string; readonly detail: string };

@@ -9,7 +9,7 @@ import type { SqlToken } from '../scanner.ts';
 
 type ReadStatement<Read> = (capability: Capability) => { readonly ok: true; readonly read: Read } | Refusal;
 
-/** What `more` says of a statement stands between the warnings that all drivers have. */
+/** `more` gives the driver's own warnings of a statement. */
 export function statementVerifier<Read>(
   readStatement: ReadStatement<Read>,
   bodyOf: (read: Read) => readonly SqlToken[],
@@ -33,7 +33,7 @@ export function statementVerifier<Read>(
   };
 }
 
-/** The names of those that may give several rows and do not say in which order: a guess, for want of the table's keys. */
+/** Guesses, without the keys of tables, which capabilities may give several rows in no certain order. */
 export function unorderedStatements(
   capabilities: readonly Capability[],
   readStatement: ReadStatement<{ readonly select: OneSelect }>,

@@ -4,7 +4,7 @@ import { askRows, withSession, type EnginePool } from '../../engine-process/engi
 import { grouped } from '../../sql/grouped.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 
-/** Tables of virtual ones, and what belongs to them, are none that queries may read. */
+/** Virtual tables, and the tables that belong to them, are left out: queries may not read them. */
 const TABLES = `select name, type from pragma_table_list
   where schema = 'main' and type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\' order by name`;
 const COLUMNS = `select l.name as tab, x.name, x.type, x."notnull" as not_null, x.pk
@@ -16,13 +16,13 @@ const INDEXES = `select l.name as tab, i.name, i."unique" as is_unique, i.partia
 const FOREIGN_KEYS = `select l.name as tab, f.id, f."table" as target, f."from" as col, f."to" as target_col
   from pragma_table_list l, pragma_foreign_key_list(l.name) f
   where l.schema = 'main' and l.type = 'table' order by l.name, f.id, f.seq`;
-/** What ANALYZE has counted; without it nothing tells. */
+/** The counts of ANALYZE, if it has been run. */
 const HAS_COUNTS = `select 1 as a from sqlite_schema where name = 'sqlite_stat1'`;
 const COUNTS = `select tbl as tab, max(cast(stat as integer)) as count from sqlite_stat1 group by tbl`;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Reads the schema: no row of any table but of SQLite's own counts. Throws `DatabaseError`. */
+/** Reads the schema and SQLite's own counts, but no row of any other table. Throws `DatabaseError`. */
 export async function readCatalog(pool: EnginePool, file: string): Promise<Catalog> {
   return withSession(pool, async (session) => {
     const ask = (sql: string): Promise<readonly Row[]> => askRows(session, sql);
@@ -72,7 +72,7 @@ export async function readCatalog(pool: EnginePool, file: string): Promise<Catal
   });
 }
 
-/** As it is written in SQL: quoted where SQLite or the scanner could take it for something else. */
+/** Quotes a name that SQLite or the scanner could take for something else. */
 function identifier(name: string): string {
   const word = name.toUpperCase();
   const isWord = vocabulary.reserved.has(word) || vocabulary.allowed.has(word);
@@ -102,7 +102,7 @@ function columnOf(row: Row): CatalogColumn {
   };
 }
 
-/** By SQLite's own rules for the affinity of a column; texts are what dates and times are. */
+/** SQLite's own rules for the affinity of a column, except that dates and times are texts. */
 function kindOf(type: string): ColumnKind {
   if (/INT/i.test(type)) return 'integer';
   if (/CHAR|CLOB|TEXT|DATE|TIME|UUID|JSON/i.test(type)) return 'text';
@@ -118,12 +118,12 @@ function primaryKey(columns: readonly Row[]): readonly CatalogKey[] {
   return parts.length === 0 ? [] : [{ columns: parts.map((row) => text(row, 'name')), primary: true }];
 }
 
-/** None of an index over expressions, which have no name, or over a part of the rows. */
+/** Empty for an index over expressions, which have no name, or over a part of the rows. */
 function keyOf(parts: readonly Row[]): readonly CatalogKey[] {
   const [first] = parts;
   const isWhole =
     first?.['is_unique'] === 1 && first['partial'] === 0 && parts.every(({ col }) => col !== null);
-  // That of the primary key is there already.
+  // `primaryKey` gives that of the primary key.
   if (!isWhole || first['origin'] === 'pk') return [];
   return [{ columns: parts.map((row) => text(row, 'col')), primary: false }];
 }

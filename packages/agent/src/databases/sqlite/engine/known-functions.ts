@@ -19,12 +19,12 @@ const knownFunctions: ReadonlySet<string> = words(`
   jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set
 `);
 
-/** What runs code of others, opens or writes files, or writes to the log of the process: no file may allow them. */
+/** Functions that run foreign code, open or write files, or write to the log: no capability file may allow them. */
 const forbiddenFunctions: ReadonlySet<string> = words(`
   load_extension fts3_tokenizer sqlite_attach sqlite_detach sqlite_log readfile writefile edit eval
 `);
 
-/** Tables that are functions of their arguments, and read nothing else. */
+/** Table functions that read nothing but their arguments. */
 export const knownTableFunctions: ReadonlySet<string> = words('json_each json_tree');
 
 /** What is wrong with a function that is called, by its name in lower case. */

@@ -3,9 +3,9 @@ import type { CapabilityLimits, ParamType, ResultType } from '../../../capabilit
 
 export interface OpenQuestion {
   readonly file: string;
-  /** Nobody writes the file while it is open, so that nothing is locked and nothing beside it is looked for. */
+  /** Nobody writes the file while it is open, so SQLite locks nothing and looks for no other files. */
   readonly isImmutable: boolean;
-  /** Whether its PRAGMAs may be asked what the schema has, which queries may not. */
+  /** Whether PRAGMAs may read the schema, which queries may not. */
   readonly readsSchema?: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface JudgeQuestion {
 
 export interface SqliteColumn {
   readonly name: string;
-  /** As its table declares it; null for what is no column of a table. */
+  /** As its table declares it; null for an expression. */
   readonly type: string | null;
 }
 

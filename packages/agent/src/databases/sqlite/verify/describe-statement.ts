@@ -24,7 +24,7 @@ export function describeStatement(
   );
 }
 
-/** By the words that SQLite goes by, too, when it stores a value; what it does not know is text. */
+/** By the words that SQLite also uses when it stores a value. Anything else is text. */
 function proposedType(declared: string): ResultType {
   if (/^bool/i.test(declared)) return 'boolean';
   if (/int/i.test(declared)) return 'integer';

@@ -6,7 +6,7 @@ import { takesNumbersAlone } from '../../sql/places/takes-numbers.ts';
 import { isOperator, isWord } from '../../sql/places/tokens.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
-/** By the affinity of a column, or by what a function gives, which has none. */
+/** The affinity of a column, or the result of a function, which has no affinity. */
 type Kind = 'number' | 'boolean' | 'text' | 'number-value' | 'text-value';
 
 const TEXT_FUNCTIONS =
@@ -35,7 +35,7 @@ export async function judgeComparisons(
       kindOfColumn(await declaredTypeOf(probeOf(sql, body, comparison.start, comparison.end)));
     const { schema } = param;
     const scalar = schema.type === 'array' ? (schema.items ?? { type: 'string' }) : schema;
-    // What a subquery yields is not converted for the column, as one value is.
+    // SQLite converts a single value for the column, but not the values of a subquery.
     const isList = schema.type === 'array';
     const message = kind && problemOf(scalar, kind, comparison.isEquality && !(isList && kind === 'text'));
     if (message !== undefined) faults.set(param.name, { param: param.name, message });
@@ -54,7 +54,7 @@ function kindOfValue(body: readonly SqlToken[], { start, end }: Comparison): Kin
   return NUMBER_FUNCTIONS.test(name.text) ? 'number-value' : undefined;
 }
 
-/** As SQLite finds the affinity; what may hold anything, as NUMERIC and dates do, is of no kind. */
+/** SQLite's rules for affinity. Columns that may hold anything, such as NUMERIC and dates, have no kind. */
 function kindOfColumn(declared: string | null | undefined): Kind | undefined {
   if (declared === undefined || declared === null) return undefined;
   if (/int/i.test(declared)) return 'number';

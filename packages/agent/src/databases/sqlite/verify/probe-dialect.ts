@@ -28,7 +28,7 @@ export const probeDialect: ProbeDialect = {
       json_pretty: { args: [DOCUMENT, "''"] },
       ...each('json_array_length json_extract jsonb_extract json_type json_remove jsonb_remove', reading),
       ...each('json_set jsonb_set json_insert jsonb_insert json_replace jsonb_replace', changing),
-      // Tables, which refuse what a function of the same arguments refuses.
+      // Table functions refuse the same arguments as this function.
       ...each('json_each json_tree', { ...reading, as: 'json_type' }),
       like: { args: ["''", "''", "'\\'"] },
       unistr: { args: ["''"] },

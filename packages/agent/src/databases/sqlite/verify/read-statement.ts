@@ -17,17 +17,16 @@ import { vocabulary } from '../dialect/vocabulary.ts';
 
 export interface ReadStatement {
   readonly select: OneSelect;
-  /** With ?1, ?2 and so on for its parameters. */
+  /** With ?1, ?2 and so on as placeholders. */
   readonly text: string;
-  /** In the order of their numbers. */
   readonly params: readonly EngineParam[];
-  /** Those of the parameters that say who calls, and that the capability has not declared. */
+  /** The parameters that name the caller and that the capability does not declare. */
   readonly callerParams: readonly string[];
-  /** Whether a LIMIT may be put behind it. */
+  /** Whether a LIMIT may be appended. */
   readonly takesLimit: boolean;
 }
 
-/** All that can be known of a capability's SQL without a database. */
+/** Checks a capability's SQL without a database. */
 export function readStatement(
   capability: Capability,
 ): { readonly ok: true; readonly read: ReadStatement } | Refusal {
@@ -76,7 +75,7 @@ function bodyOf(text: string): readonly SqlToken[] | undefined {
   return judged?.ok === true ? judged.select.body : undefined;
 }
 
-/** What SQLite reads otherwise than the scanner: variables of another language, and a mark that it skips. */
+/** What SQLite reads differently from the scanner: variables of another language, and a byte order mark, which it skips. */
 function problemOfTokens(tokens: readonly SqlToken[]): string | undefined {
   const words = tokens.filter(({ kind }) => kind === 'word');
   if (words.some(({ text }) => text.startsWith('$'))) return 'uses $: write parameters as :name';
@@ -85,7 +84,7 @@ function problemOfTokens(tokens: readonly SqlToken[]): string | undefined {
   return undefined;
 }
 
-/** SQLite takes no LIMIT behind the VALUES of a compound. */
+/** SQLite accepts no LIMIT after the VALUES of a compound. */
 function endsWithValues(body: readonly SqlToken[]): boolean {
   return body.some(({ kind, text }) => kind === 'word' && /^values$/i.test(text));
 }

@@ -30,7 +30,7 @@ async function check(
   read: ReadStatement,
 ): Promise<CheckResult<EngineQuery>> {
   const { limits, allowFunctions } = capability;
-  // One row more than may leave tells whether there are more, and a sort need not keep the others.
+  // One row more than may leave tells whether there are more, and lets a sort drop the others.
   const text = read.takesLimit ? `${read.text}\nlimit ${limits.maxRows + 1}` : read.text;
   const judged = await judge(session, capability, text);
   if (!judged.ok) return judged;
@@ -62,7 +62,6 @@ async function check(
   };
 }
 
-/** What the process says of a statement. */
 export async function judge(
   session: EngineSession,
   capability: Capability,

@@ -53,7 +53,7 @@ export async function missingGrants(
   }
 }
 
-/** As GRANT takes it. */
+/** In the form of GRANT. */
 export async function accountOf(session: MysqlSession): Promise<string> {
   const [row] = await session.ask('select current_user() as account');
   const account = String(row?.['account']);
@@ -61,10 +61,10 @@ export async function accountOf(session: MysqlSession): Promise<string> {
   return `${quoted(account.slice(0, at))}@${quoted(account.slice(at + 1))}`;
 }
 
-/** Those behind views that are run as who reads them. */
+/** The tables behind views that run with the rights of their reader. */
 async function tablesOfViews(session: MysqlSession, named: readonly Table[]): Promise<readonly Table[]> {
   const found: Table[] = [];
-  // Whatever is found meanwhile is looked at, too.
+  // Tables that are found meanwhile are looked at as well.
   const tables = [...named];
   for (const { schema, name } of tables) {
     const [view] = await session.askWith(
@@ -84,7 +84,7 @@ async function tablesOfViews(session: MysqlSession, named: readonly Table[]): Pr
   return found;
 }
 
-/** Leaves out one column after the other that the server refuses, until it refuses none. */
+/** Leaves out the columns that the server refuses, one after the other. */
 async function columnGrants(
   session: MysqlSession,
   sql: string,
@@ -129,7 +129,7 @@ async function columnGrants(
   return whole;
 }
 
-/** Null in place of the column that is named at that index, with what stands before it. */
+/** Replaces the column at that index, with the names before it, by null. */
 function withoutColumn(body: readonly SqlToken[], index: number, column: string): readonly Rewriting[] {
   const token = body[index];
   if (!isName(token) || token.text.toLowerCase() !== column.toLowerCase()) return [];
@@ -139,7 +139,7 @@ function withoutColumn(body: readonly SqlToken[], index: number, column: string)
   return [{ start, end: index + 1, text: 'null' }];
 }
 
-/** How the server refuses to prepare a text; the number 0 where it does not. */
+/** The error with which the server refuses to prepare a text; number 0 if it accepts it. */
 async function refusalOf(
   session: MysqlSession,
   text: string,

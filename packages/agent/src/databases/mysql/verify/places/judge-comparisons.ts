@@ -69,7 +69,7 @@ async function columnIn(
 ): Promise<Column | undefined> {
   const column = await columnAt(capability, body, range, columnOf);
   if (column === undefined) return undefined;
-  // What an inner SELECT gives is no column of a table to the server; by its name it is one here.
+  // To the server, a column of an inner SELECT is no column of a table. Here its name makes it one.
   const isNamed = body
     .slice(range.start, range.end)
     .every(({ kind, text }) => kind === 'name' || kind === 'word' || text === '.');
@@ -77,7 +77,7 @@ async function columnIn(
   return { ...column, isStored: isNamed && (column.isStored || isInner) };
 }
 
-/** Undefined for what is no kind to be sure of. */
+/** Undefined if the kind is uncertain. */
 async function kindOf(
   { capability, body, columnOf }: Expressions,
   range: TokenRange,
@@ -89,12 +89,15 @@ async function kindOf(
   return kind === 'text' && isConstant(body, range) ? undefined : kind;
 }
 
-/** Whether a text there is read as the number that it is. */
+/** Whether a text there is read as its own number. */
 function isReadExactly(body: readonly SqlToken[], range: TokenRange): boolean {
   return isConstant(body, range) || isOfDigits(body, range) || isOfDocument(body, range);
 }
 
-/** As text an integer finds its own digits alone; as a number it would find the texts that the server reads as that number. */
+/**
+ * An integer bound as text finds only its own digits. As a number it would find every text that the server reads as
+ * that number.
+ */
 function asText(param: PlacedParam): PlacedParam {
   const text: ParamSchema = { type: 'string' };
   return { ...param, schema: param.isList === true ? { ...param.schema, items: text } : text };
@@ -136,7 +139,7 @@ function problemOf(
   }
 }
 
-/** What is wrong with an expression around a parameter. Texts of a pattern or a format may be those of numbers in part. */
+/** What is wrong with an expression around a parameter. A text with a pattern or a format may be part of a number. */
 async function problemAround(
   expressions: Expressions,
   index: number,

@@ -13,14 +13,14 @@ import { isClosed } from '../../../sql/probes/closed-operand.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 import type { Column } from '../columns.ts';
 
-/** What a SELECT yields, undefined where the server does not take it. */
+/** The column of a SELECT; undefined if the server refuses the SELECT. */
 export type ColumnOf = (probe: string) => Promise<Column | undefined>;
 
 /** Functions that compare their arguments with each other. */
 const COMPARING = /^(?:field|greatest|least|nullif)$/;
 const DIGITS = /^['"](?:%[cdefHhIijklmSsUuVvwXxYy])+['"]$/;
 
-/** What the server says of an expression of the statement, in the place where it stands. */
+/** What the server says of an expression in its place in the statement. */
 export function columnAt(
   { sql, params }: Capability,
   body: readonly SqlToken[],
@@ -33,7 +33,7 @@ export function columnAt(
   );
 }
 
-/** Of the type as which a parameter is bound: MariaDB knows none of a placeholder. */
+/** A value of the type as which the parameter is bound: for MariaDB a placeholder has no type. */
 function sampleOf({ type, items }: ParamSchema): string {
   switch (type) {
     case 'integer':
@@ -48,7 +48,7 @@ function sampleOf({ type, items }: ParamSchema): string {
   }
 }
 
-/** Whether all of it stands in the SQL itself. */
+/** Whether the SQL itself has all of it. */
 export function isConstant(body: readonly SqlToken[], { start, end }: TokenRange): boolean {
   const tokens = body.slice(start, end);
   return isClosed(tokens) && !tokens.some(({ kind }) => kind === 'parameter');
@@ -60,7 +60,7 @@ export function isOfDigits(body: readonly SqlToken[], range: TokenRange): boolea
   return isCallOf(body, range, /^(?:date_format|time_format)$/i) && DIGITS.test(format);
 }
 
-/** Whether it is taken out of a document, which has numbers, too, that MariaDB gives as text. */
+/** Whether it is taken out of a document, whose numbers MariaDB gives as text. */
 export function isOfDocument(body: readonly SqlToken[], range: TokenRange): boolean {
   const tokens = body.slice(range.start, range.end);
   const hasArrow = tokens.some((token, at) => isOperator(token, '-') && isOperator(tokens[at + 1], '>'));

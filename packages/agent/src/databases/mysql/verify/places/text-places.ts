@@ -4,7 +4,7 @@ import { isOperator, isWord } from '../../../sql/places/tokens.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 import { each } from '../../../sql/words.ts';
 
-/** Functions of MySQL, with the arguments of which it takes a placeholder alone for the DATETIME or JSON that they read. */
+/** Functions of MySQL with the arguments in which a bare placeholder becomes the DATETIME or JSON that they read. */
 const READING: Readonly<Record<string, readonly number[]>> = {
   ...each(
     `convert_tz date date_format day dayofmonth json_valid json_value last_day month time_format timestamp to_days

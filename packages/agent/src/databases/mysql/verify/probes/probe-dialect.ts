@@ -22,7 +22,7 @@ export const probeDialectOf = (isMariaDb: boolean): ProbeDialect => ({
   lexicon,
   isPositional: true,
   placeholder: (_number, param, tokens, index) => (isMariaDb ? '?' : placeholderFor(tokens, index, param)),
-  // Behind a NULL test, servers that see that there is none compute nothing.
+  // For a NULL test, servers that see that nothing is null compute nothing.
   select: (expression) =>
     expression.startsWith('1 ') ? `select ${expression}` : `select left(concat(${expression}), 1)`,
   rules: {
@@ -34,7 +34,7 @@ export const probeDialectOf = (isMariaDb: boolean): ProbeDialect => ({
       convert_tz: { args: [DATE, "'+00:00'"] },
       date_format: { args: [DATE, "'%Y'"] },
       datediff: { args: [DATE] },
-      // In these it is one of several forms that are tried.
+      // In these functions it is one of several forms to try.
       str_to_date: { args: [DATE, "'%Y-%m-%d'"], alternatives: ['coalesce', 'ifnull', 'nvl'] },
       time_format: { args: [TIME, "'%H'"] },
       timestamp: { args: [DATE, TIME] },
