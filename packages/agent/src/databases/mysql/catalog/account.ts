@@ -1,8 +1,9 @@
 import type { Catalog, ColumnGrant, CreatedAccount } from '../../driver/catalog.ts';
+import type { ServerTarget } from '../../driver/server-target.ts';
+import type { MysqlConfig } from '../config/config.ts';
 import { unavailable, numberOf } from '../connection/server-errors.ts';
 import { openSession } from '../connection/session.ts';
 import { asPattern, quoted } from '../dialect/quoted.ts';
-import type { MysqlTarget } from './target.ts';
 
 /** ER_CANNOT_USER, which gives no reason. Here the only possible reason is that the account exists. */
 const EXISTS = 1396;
@@ -36,7 +37,7 @@ export function passwordHint(account: string): string {
 
 /** Runs `accountStatements`. If one fails, the account is dropped. */
 export async function createAccount(
-  { config }: MysqlTarget,
+  { config }: ServerTarget<MysqlConfig>,
   [create = '', ...grants]: readonly string[],
   password: string,
 ): Promise<CreatedAccount> {

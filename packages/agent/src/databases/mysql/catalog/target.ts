@@ -1,13 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readProblem } from '@svc/edge';
-import type { CatalogTarget, CatalogTargetResult } from '../../driver/catalog.ts';
-import type { MysqlConfig } from '../config/config.ts';
-
-/** Where the database is, and as whom its catalogs are read. */
-export interface MysqlTarget extends CatalogTarget {
-  readonly config: MysqlConfig;
-}
+import type { CatalogTargetResult } from '../../driver/catalog.ts';
+import { refused, serverTarget } from '../../driver/server-target.ts';
+import { configure, type MysqlConfig } from '../config/config.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -45,12 +39,6 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
   if (sslmode === undefined) return refused('sslmode must be disable, prefer, require or verify-full');
   const certificate = query.get('sslrootcert') ?? query.get('ssl-ca');
   const path = certificate === null ? undefined : resolve(certificate);
-  let sslRootCert: string | undefined;
-  try {
-    if (path !== undefined) sslRootCert = readFileSync(path, 'utf8');
-  } catch (error) {
-    return refused(`cannot read the file that sslrootcert names: ${readProblem(error)}`);
-  }
   const section = {
     driver,
     host,
@@ -59,24 +47,8 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
     ...(wanted === null ? {} : { sslmode }),
     ...(path === undefined ? {} : { ssl_root_cert: path }),
   };
-  const target = (secret: string | undefined): MysqlTarget => {
-    const config: MysqlConfig = {
-      driver,
-      host,
-      port,
-      name,
-      user,
-      password: secret ?? '',
-      sslmode,
-      ...(sslRootCert === undefined ? {} : { sslRootCert }),
-      callerVariables: false,
-      maxConnections: 1,
-      requireReadonlyAccount: false,
-    };
-    return { config, section, hasPassword: secret !== undefined, withPassword: target };
-  };
   const password = url.password === '' ? env['MYSQL_PWD'] : decodeURIComponent(url.password);
-  return { ok: true, target: target(password) };
+  return serverTarget(section, { user, password }, configure);
 }
 
 /** Undefined also for an invalid escape such as `%zz`. */
@@ -88,8 +60,4 @@ function parsed(text: string): URL | undefined {
   } catch {
     return undefined;
   }
-}
-
-function refused(problem: string): CatalogTargetResult {
-  return { ok: false, problem };
 }
