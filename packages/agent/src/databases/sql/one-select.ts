@@ -106,6 +106,17 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
   };
 }
 
+/** Quotes a name that the server or the scanner could take for something else. */
+export function writtenName(
+  name: string,
+  { allowed, reserved }: Vocabulary,
+  quoted: (name: string) => string,
+): string {
+  const word = name.toUpperCase();
+  const isPlain = /^[a-z_][a-z0-9_]*$/.test(name) && !allowed.has(word) && !reserved.has(word);
+  return isPlain ? name : quoted(name);
+}
+
 /** Servers ignore the case of ASCII letters only: \u0131 is no I. */
 function upper({ text }: SqlToken): string {
   return text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());

@@ -72,23 +72,18 @@ export async function judgeStatement(
     names: Extract<typeof judged, { ok: true }>['names'],
     homes: readonly string[],
   ): Promise<string | undefined> {
-    for (const name of names.relations) {
-      const relation = await problemOfRelation(name, names.commonTables, homes);
-      if (relation !== undefined) return relation;
-    }
-    for (const name of names.functions) {
-      const called = schema.macros.has(name.name)
-        ? await problemOfMacro(name.name, homes)
-        : problemOfFunction(name, allowFunctions);
-      if (called !== undefined) return called;
-    }
-    for (const name of names.tableFunctions) {
-      const called = schema.macros.has(name.name)
-        ? await problemOfMacro(name.name, homes)
-        : problemOfTableFunction(name);
-      if (called !== undefined) return called;
-    }
-    return undefined;
+    const problemOfCall = (
+      { name }: TreeName,
+      ofBuiltIn: string | undefined,
+    ): Promise<string | undefined> | string | undefined =>
+      schema.macros.has(name) ? problemOfMacro(name, homes) : ofBuiltIn;
+    return (
+      (await first(names.relations, (name) => problemOfRelation(name, names.commonTables, homes))) ??
+      (await first(names.functions, (name) =>
+        problemOfCall(name, problemOfFunction(name, allowFunctions)),
+      )) ??
+      first(names.tableFunctions, (name) => problemOfCall(name, problemOfTableFunction(name)))
+    );
   }
 
   async function problemOfRelation(
@@ -106,11 +101,7 @@ export async function judgeStatement(
     } else if (keys.length === 0) {
       return 'reads what is no table and no view of the database: check the names, and read files by read_csv and its kin';
     }
-    for (const key of keys) {
-      const problem = await (schema.tables.has(key) ? problemOfTable(key) : problemOfView(key, homes));
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+    return first(keys, (key) => (schema.tables.has(key) ? problemOfTable(key) : problemOfView(key, homes)));
   }
 
   /** A name without a schema may be in any of the homes. */
@@ -125,40 +116,27 @@ export async function judgeStatement(
     const view = schema.views.get(key);
     if (view === undefined) return 'reads a view whose text cannot be judged: write its SELECT into the SQL';
     const more = [...new Set([...homes, schemaOfKey(key)])].toSorted();
-    return behind(`view ${key}`, view, 'reads a view that', more);
+    return problemInside(view, 'reads a view that', more);
   }
 
   async function problemOfTable(key: string): Promise<string | undefined> {
     const generated = schema.tables.get(key);
     if (generated === undefined) return 'reads a table whose text cannot be judged';
-    for (const [index, expression] of generated.entries()) {
-      const how = 'reads a table with a generated column that';
-      const problem = await behind(`table ${key} ${index}`, `select ${expression}`, how, HOMES);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+    const how = 'reads a table with a generated column that';
+    return first(generated, (expression) => problemInside(`select ${expression}`, how, HOMES));
   }
 
-  async function problemOfMacro(name: string, homes: readonly string[]): Promise<string | undefined> {
-    for (const [index, definition] of (schema.macros.get(name) ?? []).entries()) {
-      const problem = await behind(
-        `macro ${name} ${index}`,
-        definition,
-        `calls the macro ${name}, which`,
-        homes,
-      );
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+  function problemOfMacro(name: string, homes: readonly string[]): Promise<string | undefined> {
+    const how = `calls the macro ${name}, which`;
+    return first(schema.macros.get(name) ?? [], (definition) => problemInside(definition, how, homes));
   }
 
-  async function behind(
-    what: string,
+  async function problemInside(
     sql: string,
     how: string,
     homes: readonly string[],
   ): Promise<string | undefined> {
-    const key = JSON.stringify([what, ...homes]);
+    const key = JSON.stringify([sql, ...homes]);
     if (seen.has(key)) return undefined;
     seen.add(key);
     const inner = await serialize(connection, sql);
@@ -168,6 +146,17 @@ export async function judgeStatement(
     const problem = await problemOfNames(innerNames.names, homes);
     return problem === undefined ? undefined : `${how} ${problem}`;
   }
+}
+
+async function first<Item>(
+  items: readonly Item[],
+  problemOf: (item: Item) => Promise<string | undefined> | string | undefined,
+): Promise<string | undefined> {
+  for (const item of items) {
+    const problem = await problemOf(item);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** The modifiers of the outermost SELECT. */

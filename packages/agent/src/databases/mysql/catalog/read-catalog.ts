@@ -11,6 +11,7 @@ import type { Pool } from '../../sessions/pool.ts';
 import { askDatabase } from '../connection/with-session.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { quoted } from '../dialect/quoted.ts';
+import { writtenName } from '../../sql/one-select.ts';
 import { grouped } from '../../sql/grouped.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 import { kindOfColumn, labelsOf } from './column-kind.ts';
@@ -59,7 +60,7 @@ export async function readCatalog(
         return {
           schema: name,
           name: title,
-          sql: identifier(title),
+          sql: writtenName(title, vocabulary, quoted),
           kind: textOf(table, 'kind') === 'VIEW' ? 'view' : 'table',
           ...commentOf(table),
           ...(table['rows_'] === null ? {} : { rows: Number(table['rows_']) }),
@@ -72,14 +73,6 @@ export async function readCatalog(
       }),
     };
   });
-}
-
-/** Quotes a name that the server or the scanner could take for something else. */
-function identifier(name: string): string {
-  const isPlain = /^[a-z_][a-z0-9_]*$/.test(name);
-  const word = name.toUpperCase();
-  const isWord = vocabulary.reserved.has(word) || vocabulary.allowed.has(word);
-  return isPlain && !isWord ? name : quoted(name);
 }
 
 function textOf(row: RowDataPacket, name: string): string {
@@ -114,7 +107,7 @@ function columnOf(row: RowDataPacket, indexes: readonly Rows[]): CatalogColumn {
   const distinct = alone?.['cardinality'] ?? undefined;
   return {
     name,
-    sql: identifier(name),
+    sql: writtenName(name, vocabulary, quoted),
     type,
     kind,
     ...(labels === undefined ? {} : { labels }),

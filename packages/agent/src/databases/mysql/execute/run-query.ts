@@ -123,7 +123,7 @@ async function runOnce(
   const { signal, share } = call;
   const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
   const bound = params.map(({ schema }, index) => bindValue(session.types, schema, forms[index]));
-  const transaction = new Transaction(session, kill, verified, call, { text, bound, asksWarnings });
+  const transaction = new Transaction({ session, kill, verified, call, text, bound, asksWarnings });
   const outcome = await transaction.run(deadline);
   void outcome.isFit.then((isFit) => {
     if (isFit) {
@@ -146,6 +146,10 @@ function valueOf({ name }: Param, capability: string, call: QueryCall): unknown 
 }
 
 interface SentQuery {
+  readonly session: MysqlSession;
+  readonly kill: KillQuery;
+  readonly verified: PreparedQuery;
+  readonly call: QueryCall;
   readonly text: string;
   readonly bound: readonly TypedParameterValue[];
   readonly asksWarnings: boolean | undefined;
@@ -166,10 +170,6 @@ interface Outcome {
  * counts, and the session is not used again.
  */
 class Transaction {
-  readonly #session: MysqlSession;
-  readonly #kill: KillQuery;
-  readonly #verified: PreparedQuery;
-  readonly #call: QueryCall;
   readonly #sent: SentQuery;
   readonly #rows: RowCollector;
   readonly #startedAt = performance.now();
@@ -181,19 +181,9 @@ class Transaction {
   warningCount = 0;
   warnings: readonly Readonly<Record<string, unknown>>[] = [];
 
-  constructor(
-    session: MysqlSession,
-    kill: KillQuery,
-    verified: PreparedQuery,
-    call: QueryCall,
-    sent: SentQuery,
-  ) {
-    this.#session = session;
-    this.#kill = kill;
-    this.#verified = verified;
-    this.#call = call;
+  constructor(sent: SentQuery) {
     this.#sent = sent;
-    this.#rows = new RowCollector(verified);
+    this.#rows = new RowCollector(sent.verified);
   }
 
   get elapsedMs(): number {
@@ -205,7 +195,7 @@ class Transaction {
   }
 
   async run(deadline: number): Promise<Outcome> {
-    const { signal } = this.#call;
+    const { signal } = this.#sent.call;
     const stopping = new Promise<void>((resolve) => {
       this.#stop = (why) => {
         this.stopped ??= why;
@@ -240,7 +230,7 @@ class Transaction {
     try {
       await this.#execute();
       if (this.#sent.asksWarnings === true && this.warningCount > 0)
-        this.warnings = await this.#session.ask('show warnings');
+        this.warnings = await this.#sent.session.ask('show warnings');
     } catch (error) {
       return { error, hasBegun: true, isFit: isLoss(error) ? UNFIT : this.#leave() };
     }
@@ -248,16 +238,16 @@ class Transaction {
   }
 
   async #prepare(deadline: number): Promise<void> {
-    const { capability, callsOwn, setsCaller } = this.#verified;
-    await this.#session.limitTime(Math.max(1, deadline - performance.now()));
+    const { capability, callsOwn, setsCaller } = this.#sent.verified;
+    await this.#sent.session.limitTime(Math.max(1, deadline - performance.now()));
     if (setsCaller) {
       const text = `set ${CALLER_NAMES.map((name) => `@${name} = ?`).join(', ')}`;
-      await this.#session.askWith(
+      await this.#sent.session.askWith(
         text,
-        CALLER_NAMES.map((name) => callerValue(name, this.#call, capability) ?? ''),
+        CALLER_NAMES.map((name) => callerValue(name, this.#sent.call, capability) ?? ''),
       );
     }
-    if (callsOwn) await this.#session.ask('start transaction read only');
+    if (callsOwn) await this.#sent.session.ask('start transaction read only');
   }
 
   /** Undoes what the query may have left. Resolves with whether the session is clean. */
@@ -265,7 +255,7 @@ class Transaction {
     const startedAt = performance.now();
     let timer: NodeJS.Timeout | undefined;
     try {
-      if (this.#verified.callsOwn) {
+      if (this.#sent.verified.callsOwn) {
         const late = new Promise<never>((_resolve, reject) => {
           timer = setTimeout(() => reject(new Error('the session could not be cleaned up')), LEAVE_MS);
         });
@@ -281,12 +271,12 @@ class Transaction {
   }
 
   async #cleanUp(): Promise<void> {
-    await this.#session.ask('rollback');
-    await this.#session.reset();
+    await this.#sent.session.ask('rollback');
+    await this.#sent.session.reset();
   }
 
   #execute(): Promise<void> {
-    const { connection, packets, statements } = this.#session;
+    const { connection, packets, statements } = this.#sent.session;
     return new Promise((resolve, reject) => {
       const over = (): void => {
         connection.removeListener('error', onLoss);
@@ -304,7 +294,7 @@ class Transaction {
       statements.use(this.#sent.text, (error, statement) => {
         if (error !== null) return fail(error);
         if (this.stopped !== undefined) return fail(new Error(this.stopped));
-        packets.expectResult(answerMaxBytes(this.#verified.limits.maxBytes));
+        packets.expectResult(answerMaxBytes(this.#sent.verified.limits.maxBytes));
         const command = statement.execute(this.#sent.bound);
         let hasResult = false;
         command.on('fields', (columns: Columns) => {
@@ -318,7 +308,7 @@ class Transaction {
         command.on('end', () => {
           if (!hasResult) return fail(malformed('something else than a result'));
           over();
-          this.warningCount = this.#session.warnings();
+          this.warningCount = this.#sent.session.warnings();
           resolve();
         });
       });
@@ -338,9 +328,11 @@ class Transaction {
       enough.signal.addEventListener('abort', () => clearTimeout(timer));
     });
     let isRefused = false;
-    const told = this.#kill(this.#session.threadId, () => isRunning).catch((error: unknown) => {
-      isRefused = !isLoss(error);
-    });
+    const told = this.#sent
+      .kill(this.#sent.session.threadId, () => isRunning)
+      .catch((error: unknown) => {
+        isRefused = !isLoss(error);
+      });
     await Promise.race([told, answered, late]);
     await Promise.race([answered, late]);
     enough.abort();

@@ -1,6 +1,7 @@
 import { basename, extname } from 'node:path';
 import type { Catalog, CatalogColumn, CatalogKey, CatalogTable, ColumnKind } from '../../driver/catalog.ts';
 import { askRows, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
+import { writtenName } from '../../sql/one-select.ts';
 import { grouped } from '../../sql/grouped.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 
@@ -43,7 +44,7 @@ export async function readCatalog(pool: EnginePool, file: string): Promise<Catal
         return {
           schema: 'main',
           name,
-          sql: identifier(name),
+          sql: writtenName(name, vocabulary, quoted),
           kind: text(table, 'type') === 'view' ? 'view' : 'table',
           ...(count === undefined ? {} : { rows: count }),
           rowSecurity: false,
@@ -72,11 +73,8 @@ export async function readCatalog(pool: EnginePool, file: string): Promise<Catal
   });
 }
 
-/** Quotes a name that SQLite or the scanner could take for something else. */
-function identifier(name: string): string {
-  const word = name.toUpperCase();
-  const isWord = vocabulary.reserved.has(word) || vocabulary.allowed.has(word);
-  return /^[a-z_][a-z0-9_]*$/.test(name) && !isWord ? name : `"${name.replaceAll('"', '""')}"`;
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
 function text(row: Row, name: string): string {
@@ -94,7 +92,7 @@ function columnOf(row: Row): CatalogColumn {
   const isRowId = Number(row['pk']) === 1 && /^integer$/i.test(type);
   return {
     name,
-    sql: identifier(name),
+    sql: writtenName(name, vocabulary, quoted),
     type: type === '' ? 'no type' : type,
     kind: kindOf(type),
     ...(length === undefined ? {} : { maxLength: Number(length) }),
