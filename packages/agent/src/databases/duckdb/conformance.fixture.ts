@@ -1,6 +1,12 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ParamSchema } from '../../capabilities/model.ts';
-import { MISFITS, type Dialect, type Statement } from '../conformance/dialect.testing.ts';
+import {
+  CALLER_BY_PARAMETERS,
+  MISFITS,
+  WRITES,
+  type Dialect,
+  type Statement,
+} from '../conformance/dialect.testing.ts';
 import { fileServer, hasRunningThreads } from '../engine-process/holders.testing.ts';
 import { change } from './change.testing.ts';
 import './engine-code.testing.ts';
@@ -113,12 +119,8 @@ export const dialect: Dialect = {
   ],
   misfits: MISFITS,
   writes: [
-    "insert into book values (51, 'x')",
-    'delete from book',
-    'with x as (select 1 as id) delete from book where id in (select id from x)',
+    ...WRITES,
     'update book set id = 1 returning id as a',
-    'select 1 as a; delete from book',
-    'select 1 as a) q; delete from book; -- ',
     "copy (select 1 as a) to 'x.csv'",
     "export database 'x'",
     "import database 'x'",
@@ -137,7 +139,6 @@ export const dialect: Dialect = {
     'pragma version',
     'pragma database_list',
     'begin',
-    'commit; delete from book',
     'checkpoint',
     'vacuum',
     'analyze',
@@ -251,7 +252,5 @@ export const dialect: Dialect = {
     ["time '10:00' = :v", { type: 'date' }, 'DuckDB takes TIME here'],
   ],
   leftovers: [],
-  caller: {
-    sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',
-  },
+  caller: CALLER_BY_PARAMETERS,
 };

@@ -164,22 +164,21 @@ function judge({ path, isOwn, isWritable }: LookedAt, holds: string): readonly A
 }
 
 function judgeTree(folder: string, entries: readonly LookedAt[]): readonly AccountFinding[] {
-  const tell = (which: readonly LookedAt[], may: string, how: string): readonly AccountFinding[] => {
-    const [first, ...others] = which;
-    if (first === undefined) return [];
-    const more = others.length === 0 ? '' : ` and ${others.length} more below ${folder}`;
-    return [{ problem: `the agent's user ${may} ${first.path}${more}`, remedy: `${how} ${folder}` }];
-  };
+  const own = entries.filter(({ isOwn }) => isOwn);
+  const writable = entries.filter(({ isOwn, isWritable }) => !isOwn && isWritable);
   return [
-    ...tell(
-      entries.filter(({ isOwn }) => isOwn),
-      'owns',
-      'chown -R root',
-    ),
-    ...tell(
-      entries.filter(({ isOwn, isWritable }) => !isOwn && isWritable),
-      'may write',
-      'chmod -R a-w',
-    ),
+    ...tell(folder, own, 'owns', 'chown -R root'),
+    ...tell(folder, writable, 'may write', 'chmod -R a-w'),
   ];
+}
+
+function tell(
+  folder: string,
+  [first, ...others]: readonly LookedAt[],
+  may: string,
+  how: string,
+): readonly AccountFinding[] {
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : ` and ${others.length} more below ${folder}`;
+  return [{ problem: `the agent's user ${may} ${first.path}${more}`, remedy: `${how} ${folder}` }];
 }

@@ -1,7 +1,7 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verification } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
-import { refused, verificationOf, type CheckResult, type Refusal } from '../sql/fault-at.ts';
+import { refused, verificationOf, type CheckResult, type ReadResult } from '../sql/fault-at.ts';
 import { unavailable, withSession, type EnginePool } from './engine-database.ts';
 import type { EngineQuery } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';
@@ -17,7 +17,7 @@ export async function verifyEach<Read extends StatementOfCaller>(
   pool: EnginePool,
   { hasCallerVariables }: FileConfig,
   capabilities: readonly Capability[],
-  readStatement: (capability: Capability) => { readonly ok: true; readonly read: Read } | Refusal,
+  readStatement: (capability: Capability) => ReadResult<Read>,
   check: (session: EngineSession, capability: Capability, read: Read) => Promise<CheckResult<EngineQuery>>,
 ): Promise<Verification> {
   const results: CheckResult<EngineQuery>[] = [];

@@ -9,6 +9,8 @@ export interface Refusal {
   readonly faults: readonly VerificationFault[];
 }
 
+export type ReadResult<Read> = { readonly ok: true; readonly read: Read } | Refusal;
+
 export type CheckResult<Prepared extends PreparedCapability> =
   /** The capability as it came, or with parameters narrowed to what the database takes. */
   { readonly ok: true; readonly query: Prepared; readonly capability: Capability } | Refusal;

@@ -1,6 +1,6 @@
 import type { Capability, Param, ParamType } from '../../../capabilities/model.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { refused, type Refusal } from '../../sql/fault-at.ts';
+import { refused, type ReadResult } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { bodyOf } from '../../sql/one-select.ts';
@@ -43,9 +43,7 @@ export interface Typing {
 }
 
 /** Finds the parameters. DuckDB's own parser judges what the statement does. */
-export function readStatement(
-  capability: Capability,
-): { readonly ok: true; readonly read: ReadStatement } | Refusal {
+export function readStatement(capability: Capability): ReadResult<ReadStatement> {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return refused(capability, { message: scanned.problem });

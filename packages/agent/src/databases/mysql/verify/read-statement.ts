@@ -1,7 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import { fillTemplate, type Template } from '../../sql/template.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { refused, type Refusal } from '../../sql/fault-at.ts';
+import { refused, type ReadResult } from '../../sql/fault-at.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
 import {
   oneSelect,
@@ -37,10 +37,7 @@ export interface ReadStatement {
 const OWN_SCHEMAS = /^(?:mariadb|oracle|maxdb)_schema\./i;
 
 /** Checks a capability's SQL without a database. The text is for a server of that kind. */
-export function readStatement(
-  capability: Capability,
-  isMariaDb = true,
-): { readonly ok: true; readonly read: ReadStatement } | Refusal {
+export function readStatement(capability: Capability, isMariaDb = true): ReadResult<ReadStatement> {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return refused(capability, { message: scanned.problem });

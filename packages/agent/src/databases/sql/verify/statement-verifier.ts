@@ -2,12 +2,12 @@ import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
 import type { Verifier } from '../../driver/driver.ts';
 import { constantKeyWarnings } from '../constant-keys.ts';
-import type { Refusal } from '../fault-at.ts';
+import type { ReadResult } from '../fault-at.ts';
 import type { OneSelect } from '../one-select.ts';
 import { rowCountWarnings } from '../row-counts.ts';
 import type { SqlToken } from '../scanner.ts';
 
-type ReadStatement<Read> = (capability: Capability) => { readonly ok: true; readonly read: Read } | Refusal;
+type ReadStatement<Read> = (capability: Capability) => ReadResult<Read>;
 
 /** `more` gives the driver's own warnings of a statement. */
 export function statementVerifier<Read>(

@@ -1,7 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { EngineParam } from '../../engine-process/engine-queries.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { refused, type Refusal } from '../../sql/fault-at.ts';
+import { refused, type ReadResult } from '../../sql/fault-at.ts';
 import { fillTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
@@ -27,9 +27,7 @@ export interface ReadStatement {
 }
 
 /** Checks a capability's SQL without a database. */
-export function readStatement(
-  capability: Capability,
-): { readonly ok: true; readonly read: ReadStatement } | Refusal {
+export function readStatement(capability: Capability): ReadResult<ReadStatement> {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return refused(capability, { message: scanned.problem });
