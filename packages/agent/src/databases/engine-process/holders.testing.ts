@@ -48,7 +48,7 @@ export function hasRunningThreads(pid: number): boolean {
 }
 
 /** Those that compute at each of several looks: to open a file takes less, and one that is asked nothing sleeps. */
-export async function computing(file: string, isComputing: (pid: number) => boolean): Promise<number> {
+async function computing(file: string, isComputing: (pid: number) => boolean): Promise<number> {
   let pids = holdersOf(file).filter(isComputing);
   for (let look = 1; look < LOOKS; look += 1) {
     await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
@@ -57,7 +57,7 @@ export async function computing(file: string, isComputing: (pid: number) => bool
   return pids.length;
 }
 
-export async function endHolders(file: string): Promise<void> {
+async function endHolders(file: string): Promise<void> {
   const ended = holdersOf(file);
   for (const pid of ended) process.kill(pid, 'SIGKILL');
   while (ended.some((pid) => isHolder(pid, file))) await new Promise((resolve) => setImmediate(resolve));

@@ -47,7 +47,7 @@ async function alone(
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw unavailable(error);
     const message =
-      'takes more time or memory to be prepared than it may: raise memory of its database, or rewrite it';
+      'takes more time or memory to prepare than is allowed: raise memory of its database, or rewrite the SQL';
     return refused(capability, { message, detail: error.message });
   }
 }

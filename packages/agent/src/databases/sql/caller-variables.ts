@@ -36,6 +36,6 @@ export function reservedNames({ params }: Capability): readonly ParameterFault[]
     .filter(({ name }) => isReserved(name))
     .map(({ name }) => ({
       param: name,
-      message: `begins with ${PREFIX}, as the parameters do that say who calls: give it another name`,
+      message: `begins with ${PREFIX}, which is reserved for parameters that name the caller: give it another name`,
     }));
 }

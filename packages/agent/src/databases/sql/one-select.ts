@@ -76,7 +76,7 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
     const isCall = isOperator(body[index + 1], '(');
     if (isWord && vocabulary.reserved.has(word)) {
       return refused(
-        `uses ${word}, which is not allowed in a reading statement: remove it, or quote it where it is a name`,
+        `uses ${word}, which is not allowed in a reading statement: remove it, or quote it if it is a name`,
       );
     }
     const isKeyword = isWord && vocabulary.allowed.has(word) && !(isCall && vocabulary.functions.has(word));

@@ -157,7 +157,7 @@ function problemOfColon(before: SqlToken, token: SqlToken): string | undefined {
     return 'has a colon that may begin a parameter or separate two values: write `: name` for a column, `: :name` for a parameter';
   }
   if (before.kind === 'parameter' && token.text === ':') {
-    return 'has a colon directly behind a parameter: write a space before it, as in `[:first : :last]`';
+    return 'has a colon directly after a parameter: write a space before it, as in `[:first : :last]`';
   }
   return undefined;
 }
@@ -170,10 +170,10 @@ function problemOfNeighbours(
 ): string | undefined {
   const isWordy = (kind: SqlToken['kind']): boolean => kind === 'word' || kind === 'number';
   if (before.kind === 'number' && (isWordy(token.kind) || token.text === '.')) {
-    return 'has a number with text directly behind it: write a space between them, or quote a name that begins with a digit';
+    return 'has a number with text directly after it: write a space between them, or quote a name that begins with a digit';
   }
   if (token.kind === 'number' && token.text.startsWith('.') && before.kind !== 'operator') {
-    return 'has a name that begins with a digit behind a dot: quote it';
+    return 'has a name that begins with a digit after a dot: quote it';
   }
   const isReplaced = (kind: SqlToken['kind']): boolean => kind === 'parameter' || kind === 'variable';
   if (isReplaced(before.kind) || isReplaced(token.kind)) {
@@ -186,7 +186,7 @@ function problemOfNeighbours(
     const isPlain = /^_[A-Za-z0-9]+$/.test(before.text);
     const isHexadecimal = /^[xX]$/.test(before.text) && HEXADECIMAL.test(token.text);
     if ((!isPlain && !isHexadecimal) || beforeThat?.text === '.') {
-      return 'has a quoted text directly behind a word: write a space between them';
+      return 'has a quoted text directly after a word: write a space between them';
     }
   }
   return undefined;

@@ -43,7 +43,7 @@ export async function judgeStatement(
 ): Promise<JudgedStatement> {
   if (schema.hiding !== undefined) {
     return refused(
-      `cannot be judged: the database has a macro named ${schema.hiding}, as a function of DuckDB is: rename the macro`,
+      `cannot be judged: the database has a macro named ${schema.hiding}, like a function of DuckDB: rename the macro`,
     );
   }
   const serialized = await serialize(connection, text);
@@ -95,7 +95,7 @@ export async function judgeStatement(
     // The name of a file that is read has a dot.
     if (name.schema === '' && commonTables.has(name.name) && PLAIN_NAME.test(name.name)) {
       if (schema.ownViews.has(name.name)) {
-        return `names a common table expression ${name.name}, as DuckDB names a view of its own: give it another name`;
+        return `names a common table expression ${name.name}, like a view of DuckDB: give it another name`;
       }
       // Elsewhere in the statement the same name may be the table or the view.
     } else if (keys.length === 0) {

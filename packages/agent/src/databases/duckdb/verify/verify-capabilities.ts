@@ -129,7 +129,7 @@ function outputOf({ name, nullable, type }: ResultField, column: DuckdbColumn): 
   const conversion = convertColumn(type, column.type, `q."${name.replaceAll('"', '""')}"`);
   if (conversion.ok)
     return { ok: true, output: { name, nullable, json: conversion.json, absent: conversion.absent } };
-  const message = `is declared ${type}, which its column is not: declare what it is, or cast it in the SQL`;
+  const message = `is declared ${type}, but its column has another type: declare that type, or cast the column in the SQL`;
   return { ok: false, message, detail: `column type ${column.type}` };
 }
 

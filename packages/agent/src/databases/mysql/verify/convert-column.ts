@@ -74,7 +74,7 @@ export function convertColumn(
   if (json === undefined) {
     return {
       ok: false,
-      problem: `cannot be given as ${type}: declare what the column is, or CAST it in the SQL`,
+      problem: `cannot be given as ${type}: declare the type of the column, or CAST the column in the SQL`,
     };
   }
   const isFloat = column.type === TYPE.float;

@@ -137,7 +137,7 @@ function problemsOfFunctions(
     const [title = ''] = name.split('.').slice(-1);
     if (allowed.includes(name) || allowed.includes(title)) return [];
     return [
-      `calls ${name}, which is not known to only read: remove it, or, where it is a function of yours that only reads, add it to allow_functions`,
+      `calls ${name}, which is not known to only read: remove it, or, if it is your own function and only reads, add it to allow_functions`,
     ];
   });
 }

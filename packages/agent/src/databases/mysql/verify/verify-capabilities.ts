@@ -48,7 +48,8 @@ async function check(
   if (!result.ok) return result;
   const { read } = result;
   if (read.asksCaller && !config.callerVariables) {
-    const message = 'reads who calls, which it is not told: set caller_variables: true for its database';
+    const message =
+      'reads the caller, which the database is not told: set caller_variables: true for its database';
     return refused(capability, { message });
   }
   const described = await prepared(session, capability, read.text, read);
@@ -57,7 +58,7 @@ async function check(
   if (!compared.ok) return refused(capability, ...compared.faults);
   const shadowing = await shadowingFunctions(session, read.select, capability.allowFunctions);
   if (shadowing.length > 0) {
-    const message = `calls ${shadowing.join(', ')}, of which the database has one of its own: rename that, or add it to allow_functions where it only reads`;
+    const message = `calls ${shadowing.join(', ')}, but the database has a stored function of that name: rename that function, or add it to allow_functions if it only reads`;
     return refused(capability, { message });
   }
   const problem = await judgeViews(session, read.select, config.name, capability.allowFunctions);

@@ -35,7 +35,7 @@ export function matchColumns<Column extends { readonly name: string }, Output>(
     const at = { path: `capabilities.${capability.name}.result.${name}`, position };
     const column = byKey.get(keyOf(name));
     if (column?.name !== name) {
-      const message = 'is not a column of the SQL: name one so with AS, or remove the field';
+      const message = 'is not a column of the SQL: give a column this name with AS, or remove the field';
       faults.push({ ...at, message, detail: `columns: ${columns.map((each) => each.name).join(', ')}` });
       continue;
     }

@@ -33,5 +33,5 @@ export function problemOfFunction(name: string, allowed: readonly string[]): str
     return `calls ${name}, which does more than read and is never allowed: remove it`;
   }
   if (knownFunctions.has(name) || allowed.includes(name)) return undefined;
-  return `calls ${name}, which is not known to only read: remove it, or, where it only reads, add it to allow_functions`;
+  return `calls ${name}, which is not known to only read: remove it, or, if it only reads, add it to allow_functions`;
 }

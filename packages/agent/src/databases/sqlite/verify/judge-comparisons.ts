@@ -70,7 +70,7 @@ function problemOf(schema: ParamSchema, kind: Kind, isEquality: boolean): string
   switch (kind) {
     case 'number':
       if (isNumber || takesNumbersAlone(schema) || (type === 'string' && isEquality)) return undefined;
-      return `${declared} a number, which is less than every text that is none: declare it integer or number`;
+      return `${declared} a number, which sorts before every text that is no number: declare it integer or number`;
     case 'boolean':
       return isNumber ? undefined : `${declared} a boolean, which is the number 0 or 1: declare it boolean`;
     case 'number-value':
@@ -83,6 +83,6 @@ function problemOf(schema: ParamSchema, kind: Kind, isEquality: boolean): string
         : undefined;
     case 'text':
       if (!isNumber || (type === 'integer' && isEquality)) return undefined;
-      return `${declared} a text, which it would be compared with as a text: declare it string, or cast the text, as in cast(x as integer)`;
+      return `${declared} a text, and would be compared as a text: declare it string, or cast the text, as in cast(x as integer)`;
   }
 }

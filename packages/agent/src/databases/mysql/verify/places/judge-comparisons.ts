@@ -123,7 +123,7 @@ function problemOf(
       return `${declared} a text, which would be read as a number, and as 0 where it is none: declare it string, or cast the text, as in cast(x as signed)`;
     case 'choice':
       if (!['integer', 'number', 'boolean'].includes(type)) return undefined;
-      return `${declared} an ENUM or a SET, whose numbers are the places in its list: declare it string, or write x + 0 for the place`;
+      return `${declared} an ENUM or a SET, whose numbers are the positions in its list: declare it string, or write x + 0 for the place`;
     case 'bytes':
       if (!['integer', 'number', 'boolean'].includes(type)) return undefined;
       return `${declared} bytes: declare it string`;
