@@ -1,4 +1,4 @@
-import type { Capability, ParamType } from '../../../capabilities/model.ts';
+import type { Capability, ParamSchema, ParamType } from '../../../capabilities/model.ts';
 import type { ParameterFault } from '../template.ts';
 import type { SqlToken } from '../scanner.ts';
 import { each } from '../words.ts';
@@ -32,25 +32,26 @@ export function misplacedScalars(
 ): readonly ParameterFault[] {
   const counts = new Set(rowCounts(body).map((count) => loneParameter(body, count)));
   return params.flatMap(({ name, schema }) => {
-    const { type } = schema;
     const places = indexesOf(body, name);
-    if (places.some((index) => counts.has(index))) {
-      const message = problemOfCount(schema);
-      if (message !== undefined) return [{ param: name, message }];
-    }
-    if (!TEXTS.has(type) || takesNumbersAlone(schema)) return [];
-    if (places.some((index) => isCondition(body, index))) {
-      const message = `is declared ${type}, but the SQL takes a condition here, and would read texts as numbers: declare it boolean`;
-      return [{ param: name, message }];
-    }
-    if (!places.some((index) => isNumberPlace(body, index))) return [];
-    return [
-      {
-        param: name,
-        message: `is declared ${type}, but the SQL takes a number here, and would read other texts as 0: declare it integer or number`,
-      },
-    ];
+    const problem = places.some((index) => counts.has(index)) ? problemOfCount(schema) : undefined;
+    const message = problem ?? problemOfText(body, places, schema);
+    return message === undefined ? [] : [{ param: name, message }];
   });
+}
+
+function problemOfText(
+  body: readonly SqlToken[],
+  places: readonly number[],
+  schema: ParamSchema,
+): string | undefined {
+  const { type } = schema;
+  if (!TEXTS.has(type) || takesNumbersAlone(schema)) return undefined;
+  const declared = `is declared ${type}, but the SQL takes`;
+  if (places.some((index) => isCondition(body, index)))
+    return `${declared} a condition here, and would read texts as numbers: declare it boolean`;
+  if (places.some((index) => isNumberPlace(body, index)))
+    return `${declared} a number here, and would read other texts as 0: declare it integer or number`;
+  return undefined;
 }
 
 /** Whether the parameter there is a whole condition. */
