@@ -1,7 +1,7 @@
 import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import { Pool, type PoolRules } from '../sessions/pool.ts';
-import { createQueries, type EngineQuery, type EngineRules } from './engine-queries.ts';
+import { createQueries, type EngineRules } from './engine-queries.ts';
 import { ASK, type ReadQuestion } from './engine-questions.ts';
 import type { EngineSession } from './engine-session.ts';
 
@@ -67,11 +67,9 @@ export async function pingBy(pool: EnginePool, sql: string): Promise<void> {
 }
 
 export function engineDatabase(pool: EnginePool, ping: () => Promise<void>, rules: EngineRules): Database {
-  const queries = createQueries(pool, rules);
   return {
     ping,
-    prepare: (verified: EngineQuery) => queries.prepare(verified),
-    forget: (query) => queries.forget(query),
+    ...createQueries(pool, rules),
     get connections() {
       return pool.connections;
     },

@@ -1,6 +1,6 @@
 import type { CapabilityLimits, Param } from '../../capabilities/model.ts';
 import { hasLongItem, jsonOf } from '../../capabilities/values/bound-value.ts';
-import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver/driver.ts';
+import type { Database, PreparedCapability, Query, QueryCall, QueryResult } from '../driver/driver.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../driver/errors.ts';
 import { answerMaxBytes } from '../sessions/answer-bounds.ts';
 import type { Pool } from '../sessions/pool.ts';
@@ -43,11 +43,6 @@ const GRACE_MS = 50;
 /** A call that ran longer in a process that ended may have ended it, and is not run again. */
 const RUN_AGAIN_MS = 5000;
 
-export interface Queries {
-  prepare(verified: EngineQuery): Query;
-  forget(query: Query): void;
-}
-
 export interface EngineRules {
   /** Several short calls may be on a session at once. */
   readonly sharesShort: boolean;
@@ -56,12 +51,15 @@ export interface EngineRules {
 }
 
 /** The processes know queries by numbers. */
-export function createQueries(pool: Pool<EngineSession>, rules: EngineRules): Queries {
+export function createQueries(
+  pool: Pool<EngineSession>,
+  rules: EngineRules,
+): Pick<Database, 'prepare' | 'forget'> {
   const numbers = new Map<Query, number>();
   const live = new Set<number>();
   let last = 0;
   return {
-    prepare(verified) {
+    prepare(verified: EngineQuery) {
       last += 1;
       const number = last;
       live.add(number);

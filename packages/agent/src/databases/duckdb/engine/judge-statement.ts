@@ -21,6 +21,8 @@ import type { Schema } from './schema.ts';
 const HOMES: readonly string[] = ['main'];
 const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
 
+type Refused = Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+
 export type JudgedStatement =
   | {
       readonly ok: true;
@@ -32,7 +34,7 @@ export type JudgedStatement =
       readonly untyped: readonly number[];
     }
   /** `isTypes`: the type of a parameter may be the reason. */
-  | (Extract<JudgeAnswer<DuckdbColumn>, { ok: false }> & { readonly isTypes?: true });
+  | (Refused & { readonly isTypes?: true });
 
 /** Whether a statement only reads, by the tree that DuckDB makes of it, and of each view and macro that it reaches. */
 export async function judgeStatement(
@@ -165,9 +167,7 @@ function modifiersOf(tree: Tree): readonly string[] {
   return Array.isArray(modifiers) ? modifiers.filter(isTree).map(({ type }) => String(type)) : [];
 }
 
-type Serialized =
-  | { readonly ok: true; readonly tree: Tree }
-  | Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+type Serialized = { readonly ok: true; readonly tree: Tree } | Refused;
 
 async function serialize(connection: DuckdbConnection, sql: string): Promise<Serialized> {
   const reader = await connection.runAndReadAll(
@@ -224,6 +224,6 @@ async function describe(connection: DuckdbConnection, text: string): Promise<Des
   }
 }
 
-function refused(problem: string): Extract<JudgeAnswer<DuckdbColumn>, { ok: false }> {
+function refused(problem: string): Refused {
   return { ok: false, problem };
 }

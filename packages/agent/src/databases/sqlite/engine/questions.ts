@@ -1,5 +1,5 @@
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
-import type { CapabilityLimits, ParamType, ResultType } from '../../../capabilities/model.ts';
+import type { CapabilityLimits, ParamType, ResultField } from '../../../capabilities/model.ts';
 
 export interface OpenQuestion {
   readonly file: string;
@@ -31,8 +31,4 @@ export interface QueryDefinition {
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
 }
 
-export interface FieldDefinition {
-  readonly name: string;
-  readonly type: ResultType;
-  readonly nullable: boolean;
-}
+export type FieldDefinition = Pick<ResultField, 'name' | 'type' | 'nullable'>;
