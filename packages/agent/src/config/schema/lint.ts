@@ -9,7 +9,8 @@ import {
 import { driversOf } from '../driver-of-file.ts';
 import { driversWithKey } from '../../databases/drivers.ts';
 import type { FaultLog } from '../fault-log.ts';
-import { fileSchema, paramSchema } from './file-schema.ts';
+import { paramSchema } from './capability-schema.ts';
+import { fileSchema } from './file-schema.ts';
 import { lintMessage, unknownKeyMessage } from './lint-message.ts';
 import { isDatabasePath } from '../../capabilities/database-names.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
