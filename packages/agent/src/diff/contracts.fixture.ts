@@ -1,4 +1,4 @@
-import { loadOffer, type Offer } from '../config/load-offer.ts';
+import { loadOffer, type Offer } from '../config/load.ts';
 import { contractOfOffer } from './read/contract-of-offer.ts';
 import type { Contract } from './contract.ts';
 

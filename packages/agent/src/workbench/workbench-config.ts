@@ -1,4 +1,4 @@
-import type { LinkOverride } from '../config/replace-link.ts';
+import type { LinkOverride } from '../config/load.ts';
 import type { AgentConfig } from '../config/model.ts';
 
 /** Stands where the link of the workbench goes, whose port and key the process that checks the file does not know. */

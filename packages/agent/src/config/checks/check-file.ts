@@ -3,14 +3,14 @@ import { RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { checkDatabases } from './check-databases.ts';
 import { checkIdentity, checkPinned } from './check-identity.ts';
 import { checkExamples } from './check-examples.ts';
-import { checkPaging } from './check-paging.ts';
-import { checkParam, checkResultField } from './check-params.ts';
+
+import { checkPaging, checkParam, checkResultField } from './check-params.ts';
 import { parseDuration, parseProxyUrl, readListenAddress } from '@svc/edge';
 import type { FaultLog } from '../fault-log.ts';
 import { driverOf } from '../../databases/drivers.ts';
 import { sectionOf } from '../../capabilities/database-names.ts';
 import { databaseNamesOf, driverNameOf } from '../driver-of-file.ts';
-import { gatewayUrlProblem } from './gateway-url.ts';
+import { gatewayUrlProblem } from '../gateway-url.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 import { dottedPath, valueAt, type Path } from '../path.ts';
 import { formatSize, parseSize } from '../../capabilities/size.ts';

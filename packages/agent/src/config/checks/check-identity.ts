@@ -3,9 +3,7 @@ import { parseIssuers } from '@svc/identity';
 import { isRecord } from '../../capabilities/is-record.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { valueAt, type Path } from '../path.ts';
-import { gatewayUrls } from '../gateway-urls.ts';
-import { resourceOf } from '../resource-of.ts';
-import { gatewayUrlProblem } from './gateway-url.ts';
+import { gatewayUrlProblem, gatewayUrls, resourceOf } from '../gateway-url.ts';
 
 const GREATEST_AGE_MS = 8760 * 60 * 60 * 1000;
 /** What callers neither send nor see. */

@@ -1,7 +1,9 @@
 import type { Fault, Position } from '../../capabilities/fault.ts';
 import type { CapabilityFile } from '../capability-file.ts';
 import type { FaultLog } from '../fault-log.ts';
-import { swallowingComment } from './swallowing-comment.ts';
+
+/** What may hold `--` without being a comment, or is one; the first that begins counts. */
+const SKIPPED = /'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|\/\*[^]*?\*\/|--[^\n]*/g;
 
 /** What a file without faults says, or leaves out, that is hardly meant. */
 export function findWarnings(file: CapabilityFile, faults: FaultLog): readonly Fault[] {
@@ -37,4 +39,31 @@ function undescribed({ capabilities }: CapabilityFile, faults: FaultLog): readon
 
 function fault(path: readonly string[], message: string, position: Position | undefined): Fault {
   return { path: path.join('.'), message, ...(position === undefined ? {} : { position }) };
+}
+
+/**
+ * The first `--` comment of a statement whose next line YAML joins to it, so that it is a part of the comment. `source` is
+ * the text as it stands in the file, with its `>` where it has one: the line that this is on is no text.
+ */
+export function swallowingComment(
+  source: string,
+): { readonly line: number; readonly column: number } | undefined {
+  const lines = source.split('\n');
+  const isBlock = source.startsWith('>');
+  const indent = isBlock ? indentOf(lines.slice(1).find((line) => line.trim() !== '') ?? '') : Infinity;
+  // Lines that are indented further, and empty ones, are not joined.
+  const isJoined = (line: string | undefined): boolean =>
+    line !== undefined && line.trim() !== '' && indentOf(line) <= indent;
+  for (const { 0: found, index } of source.matchAll(SKIPPED)) {
+    if (!found.startsWith('--')) continue;
+    const before = source.slice(0, index).split('\n');
+    const line = before.length - 1;
+    if (isJoined(lines[line]) && isJoined(lines[line + 1]))
+      return { line, column: before.at(-1)?.length ?? 0 };
+  }
+  return undefined;
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }

@@ -1,6 +1,6 @@
 import type { Capability } from '../../capabilities/model.ts';
 import { describeCapabilities } from '../../capabilities/openapi/describe-capabilities.ts';
-import type { Offer } from '../../config/load-offer.ts';
+import type { Offer } from '../../config/load.ts';
 import type { CapabilityTerms, Contract } from '../contract.ts';
 import { readOpenApi } from './read-openapi.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { testKey } from '../load.fixture.ts';
-import { parsePrivateKey } from './private-key.ts';
+import { testKey } from './load.fixture.ts';
+import { parsePrivateKey } from './read-secrets.ts';
 
 const seed = Buffer.from(testKey.seed, 'base64url');
 const both = Buffer.concat([seed, Buffer.from(testKey.publicKey, 'base64url')]);
