@@ -1,6 +1,5 @@
-import type { Fault, Position } from '../capabilities/fault.ts';
-import { dottedPath } from './path.ts';
-import type { Path } from './path.ts';
+import { byPosition, type Fault, type Position } from '../capabilities/fault.ts';
+import { dottedPath, type Path } from './path.ts';
 
 /** Where a value stands in the file. */
 interface Place {
@@ -67,9 +66,4 @@ export function createFaultLog(): FaultLog {
     has: (path) => faults.has(JSON.stringify(path)),
     list: () => [...faults.values()].toSorted(byPosition),
   };
-}
-
-function byPosition(a: Fault, b: Fault): number {
-  const line = (a.position?.line ?? 0) - (b.position?.line ?? 0);
-  return line === 0 ? (a.position?.column ?? 0) - (b.position?.column ?? 0) : line;
 }
