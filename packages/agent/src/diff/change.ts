@@ -14,7 +14,7 @@ export interface Change {
   readonly message: string;
 }
 
-/** Takes down changes below one path. */
+/** Collects the changes below one path. */
 export interface Changes {
   readonly add: (severity: Severity, path: readonly string[], message: string) => void;
   readonly below: (...path: readonly string[]) => Changes;

@@ -1,46 +1,37 @@
+import type { Capability, CapabilityLimits } from '../capabilities/model.ts';
+
+export type Named<Part> = ReadonlyMap<string, Part>;
+
 /** What callers can rely on: how the capabilities of a file or of a gateway look from outside. */
 export interface Contract {
   readonly title: string;
   readonly version: string;
   readonly description: string;
-  readonly capabilities: ReadonlyMap<string, CapabilityContract>;
-  /** The error codes of each kind of failure. */
-  readonly errorCodes: Readonly<Record<string, readonly string[]>>;
-  /** What only a capability file says. */
-  readonly file?: FileTerms;
-}
-
-interface FileTerms {
-  readonly serviceId?: string;
-  /** `identity` as it is written. */
-  readonly identity?: unknown;
+  readonly capabilities: Named<CapabilityContract>;
+  readonly errorCodes: ReadonlySet<string>;
+  /** What only a capability file says; `identity` is as it is written. */
+  readonly file?: { readonly serviceId?: string; readonly identity?: unknown };
 }
 
 export interface CapabilityContract {
   readonly description: string;
   /** Parameters of calls that callers are shown, as JSON; undefined where there are none. */
   readonly examplesJson: string | undefined;
-  readonly params: ReadonlyMap<string, ParamContract>;
+  readonly params: Named<ParamContract>;
   /** In the order of a row. */
-  readonly fields: ReadonlyMap<string, FieldContract>;
+  readonly fields: Named<FieldContract>;
   /** What an answer has beside `rows`, `count` and `truncated`: name to JSON Schema. */
-  readonly extras: ReadonlyMap<string, unknown>;
+  readonly extras: Named<unknown>;
   /** What only a capability file says. */
   readonly file?: CapabilityTerms;
 }
 
-export interface CapabilityTerms {
+export interface CapabilityTerms
+  extends CapabilityLimits, Pick<Capability, 'sql' | 'allowFunctions' | 'allowForeignTables'> {
   /** Callable, but neither in `/openapi.json` nor in `tools/list`. */
   readonly isHidden: boolean;
-  readonly timeoutMs: number;
-  readonly maxRows: number;
-  readonly maxBytes: number;
-  readonly onLimit: 'truncate' | 'error';
   /** Properties of who calls that a call needs. */
   readonly needs: readonly string[];
-  readonly sql: string;
-  readonly allowFunctions: readonly string[];
-  readonly allowForeignTables: readonly string[];
 }
 
 export interface ParamContract {

@@ -4,13 +4,9 @@ import type { Offer } from '../../config/load.ts';
 import type { CapabilityTerms, Contract } from '../contract.ts';
 import { readOpenApi } from './read-openapi.ts';
 
-/** Reads a capability file as callers see it once it is served, hidden capabilities included: they can be called. */
-export function contractOfOffer({
-  service,
-  serviceId,
-  capabilities,
-  identity,
-}: Omit<Offer, 'drivers'>): Contract {
+/** Reads a capability file as callers see it once it is served. Hidden capabilities are included: they can be called. */
+export function contractOfOffer(offer: Omit<Offer, 'drivers'>): Contract {
+  const { service, serviceId, capabilities, identity } = offer;
   const { openapi } = describeCapabilities({
     service,
     capabilities: capabilities.map((capability) => ({ ...capability, exposeInOpenapi: true })),
@@ -32,20 +28,8 @@ export function contractOfOffer({
   };
 }
 
-function termsOf({
-  limits,
-  exposeInOpenapi,
-  params,
-  sql,
-  allowFunctions,
-  allowForeignTables,
-}: Capability): CapabilityTerms {
-  return {
-    isHidden: !exposeInOpenapi,
-    ...limits,
-    needs: [...new Set(params.flatMap(({ from }) => from ?? []))],
-    sql,
-    allowFunctions,
-    allowForeignTables,
-  };
+function termsOf(capability: Capability): CapabilityTerms {
+  const { limits, exposeInOpenapi, params, sql, allowFunctions, allowForeignTables } = capability;
+  const needs = [...new Set(params.flatMap(({ from }) => from ?? []))];
+  return { isHidden: !exposeInOpenapi, ...limits, needs, sql, allowFunctions, allowForeignTables };
 }
