@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { differences, showKind, showValue } from './compare-rows.ts';
-import { judge, type Answer } from './judge.ts';
+import type { Answer } from '../trial/open-trial.ts';
+import { differences, judge, showKind, showValue } from './judge.ts';
 
 function rows(...of: readonly unknown[]): Answer {
   return { kind: 'rows', rows: Buffer.from(JSON.stringify(of)), count: of.length, truncated: false };

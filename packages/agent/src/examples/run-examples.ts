@@ -1,20 +1,18 @@
 import type { Example } from '../capabilities/example.ts';
 import type { Capability } from '../capabilities/model.ts';
-import type { Show } from './compare-rows.ts';
-import { judge, type Answer } from './judge.ts';
+import type { Answer } from '../trial/open-trial.ts';
+import { judge, type Show } from './judge.ts';
 import type { ExampleResult } from './report.ts';
 
-/** Calls a capability as a call of a gateway would, and says how that ended. */
-type CallExample = (capability: Capability, example: Example) => Promise<Answer>;
-
 export interface RunExamplesOptions {
-  readonly call: CallExample;
+  /** Calls a capability as a call of a gateway would. */
+  readonly call: (capability: Capability, example: Example) => Promise<Answer>;
   readonly show: Show;
   readonly now: () => number;
   readonly onProgress: (done: number, all: number) => void;
 }
 
-/** One after the other, so that no example costs another its time. */
+/** Runs the examples one after the other: at once, they would slow each other down beyond their `max_ms`. */
 export async function runExamples(
   capabilities: readonly Capability[],
   { call, show, now, onProgress }: RunExamplesOptions,
