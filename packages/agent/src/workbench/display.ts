@@ -1,7 +1,7 @@
 import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { ExampleCall } from './example-call.ts';
 
-/** What happens at the workbench, as somebody is shown it. */
+/** Shows a person or a program what happens at the workbench. */
 export interface Display {
   /** Everything can be called; once. */
   ready(ready: Ready): void;
@@ -63,4 +63,15 @@ export interface ShownCall {
 
 export interface Output {
   write(text: string): unknown;
+}
+
+export function curlCommand(url: string, apiKey: string, { capability, params }: ExampleCall): string {
+  const body = JSON.stringify(params).replaceAll("'", '\\u0027');
+  return `curl -sS ${url}/api/v1/capabilities/${capability} -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' -d '${body}'`;
+}
+
+/** What an MCP client has in its configuration. */
+export function clientConfiguration(url: string, apiKey: string): object {
+  const headers = { Authorization: `Bearer ${apiKey}` };
+  return { mcpServers: { dev: { type: 'http', url: `${url}/mcp`, headers } } };
 }

@@ -1,8 +1,7 @@
 import { styleText } from 'node:util';
 import { counted, printable } from '@svc/edge';
 import { wordsOf } from '../databases/driver/errors.ts';
-import type { Display, Output, Refused } from './display.ts';
-import { clientConfiguration, curlCommand } from './instructions.ts';
+import { clientConfiguration, curlCommand, type Display, type Output, type Refused } from './display.ts';
 import { sourceExcerpt } from './source-excerpt.ts';
 
 export interface TextOptions {
