@@ -30,21 +30,19 @@ export function compilePinned(params: readonly Param[]): PinParameters | undefin
 
 const CLAIM_PREFIX = 'principal.claims.';
 
+const PROPERTIES: Readonly<Record<string, (caller: Caller) => string>> = {
+  'principal.subject': ({ subject }) => subject,
+  'principal.issuer': ({ issuer }) => issuer,
+  'principal.client_id': ({ clientId }) => clientId,
+  'principal.key_name': ({ keyName }) => keyName,
+};
+
 function readerOf(from: string): (caller: Caller) => unknown {
   if (from.startsWith(CLAIM_PREFIX)) {
     const claim = from.slice(CLAIM_PREFIX.length);
     return ({ claims }) => (Object.hasOwn(claims, claim) ? claims[claim] : undefined);
   }
-  switch (from) {
-    case 'principal.subject':
-      return ({ subject }) => subject;
-    case 'principal.issuer':
-      return ({ issuer }) => issuer;
-    case 'principal.client_id':
-      return ({ clientId }) => clientId;
-    case 'principal.key_name':
-      return ({ keyName }) => keyName;
-    default:
-      throw new Error(`cannot take a parameter from ${from}`);
-  }
+  const read = PROPERTIES[from];
+  if (read === undefined) throw new Error(`cannot take a parameter from ${from}`);
+  return read;
 }

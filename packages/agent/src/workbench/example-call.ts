@@ -1,6 +1,6 @@
 import { compileParameters } from '../capabilities/parameters.ts';
-import type { Capability, ParamSchema } from '../capabilities/model.ts';
-import { isShown } from '../capabilities/openapi/published-examples.ts';
+import { TEXT_FORMATS, type Capability, type ParamSchema } from '../capabilities/model.ts';
+import { isShown } from '../capabilities/openapi/params-schema.ts';
 import { compileValue } from '../capabilities/values/value-check.ts';
 
 /** A call that the parameters of its capability take; whether it finds rows only the database knows. */
@@ -61,15 +61,14 @@ function plausible(schema: ParamSchema): unknown {
     case 'number':
       return plausibleNumber(schema);
     case 'string':
-      return FORMATS[schema.format ?? ''] ?? 'a'.repeat(Math.max(1, schema.minLength ?? 1));
+    case 'date':
+    case 'datetime':
+    case 'uuid': {
+      const format = TEXT_FORMATS[schema.type] ?? schema.format ?? '';
+      return FORMATS[format] ?? 'a'.repeat(Math.max(1, schema.minLength ?? 1));
+    }
     case 'boolean':
       return true;
-    case 'date':
-      return FORMATS['date'];
-    case 'datetime':
-      return FORMATS['date-time'];
-    case 'uuid':
-      return FORMATS['uuid'];
     case 'array':
       return schema.items === undefined
         ? []

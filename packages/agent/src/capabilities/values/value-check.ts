@@ -3,7 +3,6 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import type { ParamSchema } from '../model.ts';
 import { isDecimalMultiple, readDecimal } from './decimal.ts';
 import { failedKeyword } from './exact-number.ts';
-import { textProblemIn, type ValueProblem } from './json-sanity.ts';
 import { stringFormats } from './string-formats.ts';
 import { valueMessage } from './value-message.ts';
 import { valueSchema } from './value-schema.ts';
@@ -26,6 +25,13 @@ ajv.addKeyword({
 
 /** Many parameters look alike, and compiling is what makes a start slow. */
 const compiled = new Map<string, ValidateFunction>();
+
+/** What is wrong in a value. `at` are the keys and indexes that lead to the place. */
+export interface ValueProblem {
+  readonly at: readonly (string | number)[];
+  /** Never holds the value. */
+  readonly message: string;
+}
 
 export interface CheckedValue {
   readonly problems: readonly ValueProblem[];
@@ -101,4 +107,33 @@ function checkItems(
   }
   if (problems !== undefined) return refused(problems);
   return isPlain ? PLAIN : LONG;
+}
+
+/** Why a value parsed from JSON cannot be bound: it holds a text that some databases cannot store. */
+function textProblemIn(value: unknown): ValueProblem | undefined {
+  if (typeof value === 'string') return textProblem(value);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const problem = within(index, value[index]);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+  for (const [key, part] of Object.entries(value)) {
+    // The message names the object, never the key at fault.
+    const problem = textProblem(key) ?? within(key, part);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function within(step: string | number, part: unknown): ValueProblem | undefined {
+  const problem = textProblemIn(part);
+  return problem === undefined ? undefined : { ...problem, at: [step, ...problem.at] };
+}
+
+function textProblem(text: string): ValueProblem | undefined {
+  if (!text.includes('\0') && !/\p{Surrogate}/u.test(text)) return undefined;
+  return { at: [], message: 'must not hold the character U+0000 or half a surrogate pair' };
 }

@@ -1,5 +1,6 @@
 import { CAPABILITY_PATH_PREFIX } from '@svc/protocol';
 import { isRecord } from '../../capabilities/is-record.ts';
+import { TEXT_FORMATS } from '../../capabilities/model.ts';
 import type {
   Bound,
   CapabilityContract,
@@ -15,11 +16,9 @@ type Json = Readonly<Record<string, unknown>>;
 const ENVELOPE = new Set(['rows', 'count', 'truncated']);
 const NUMBERS = ['multipleOf', 'minLength', 'maxLength', 'minItems', 'maxItems'] as const;
 /** The formats for which the capability file has types of their own. */
-const TYPES_BY_FORMAT: ReadonlyMap<unknown, string> = new Map([
-  ['date', 'date'],
-  ['date-time', 'datetime'],
-  ['uuid', 'uuid'],
-]);
+const TYPES_BY_FORMAT: ReadonlyMap<unknown, string> = new Map(
+  Object.entries(TEXT_FORMATS).map(([type, format]) => [format, type]),
+);
 /** Keywords that are read elsewhere, or that say nothing about values. */
 const NOT_OTHERS = new Set<string>([
   ...NUMBERS,
