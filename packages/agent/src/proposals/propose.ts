@@ -18,8 +18,8 @@ export interface ProposalOptions {
 }
 
 /**
- * Characters other than a line break that nobody sees, or that change what is seen of the others: the account is made from
- * what a person has read, often on a terminal, which obeys some of them. The parser of PostgreSQL takes few of them.
+ * Characters that are invisible or change how others are shown, except line breaks. A person reads the statements before
+ * running them, often on a terminal, which obeys some of these characters.
  */
 const UNSEEN = /[^\P{Cc}\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 const UNSEEN_REASON = 'its name has characters that cannot be seen';
@@ -41,16 +41,21 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
       find: (schema, name) => byName.get(keyOf(schema, name)),
     });
     const nothing = isSeen(table) ? (unreadable(table) ?? whyNothing(parts)) : UNSEEN_REASON;
-    const all: readonly Drafts[] =
+    const all: Drafts =
       nothing === undefined
-        ? [getDrafts(parts), listDrafts(parts), searchDrafts(parts, options.contains), countDrafts(parts)]
+        ? [
+            ...getDrafts(parts),
+            ...listDrafts(parts),
+            ...searchDrafts(parts, options.contains),
+            ...countDrafts(parts),
+          ]
         : [];
     return {
       table,
       hiddenColumns: parts.hidden,
       ...(nothing === undefined ? {} : { nothing }),
-      drafts: all.flatMap(({ drafts }) => drafts),
-      leftOut: all.flatMap(({ leftOut }) => leftOut),
+      drafts: all.filter((draft) => 'wave' in draft),
+      leftOut: all.filter((draft) => 'reason' in draft),
     };
   });
 
@@ -78,7 +83,7 @@ function unreadable({ unreadable: reason }: CatalogTable): string | undefined {
   return reason !== undefined && UNSEEN.test(reason) ? UNSEEN_REASON : reason;
 }
 
-/** Rows of which callers would learn nothing but that they are there. */
+/** Why a table gets nothing: callers would learn only that its rows exist. */
 function whyNothing({ table, columns, hidden, parents }: TableParts): string | undefined {
   if (columns.size === 0) return 'no column is left to give';
   const isKey = table.keys.some((key) => [...columns.keys()].every((name) => key.columns.includes(name)));
@@ -103,12 +108,12 @@ function hiddenColumns(table: CatalogTable, { included }: ProposalOptions): read
   });
 }
 
-/** A table of the same name in another schema than `public` is called by its schema, too. */
+/** If tables of several schemas have one name, the slug of each outside `public` begins with its schema. */
 function tableSlugs(tables: readonly CatalogTable[]): ReadonlyMap<CatalogTable, string> {
   const counts = new Map<string, number>();
   for (const { name } of tables) counts.set(slugOf(name), (counts.get(slugOf(name)) ?? 0) + 1);
   const giveName = nameGiver(TABLE_SLUG_MAX);
-  // Those whose name can stay as it is get it.
+  // Tables whose name needs no change get theirs first.
   const rank = ({ schema, name }: CatalogTable): number =>
     Number(schema !== 'public') + Number(slugOf(name) !== name);
   return new Map(
@@ -122,7 +127,7 @@ function tableSlugs(tables: readonly CatalogTable[]): ReadonlyMap<CatalogTable, 
   );
 }
 
-/** Rows first that others refer to, and what finds rows before what surveys them. */
+/** Lookups before surveys; among each, tables that other tables refer to first. */
 function mostUseful(
   tables: readonly CatalogTable[],
   drafted: readonly { readonly table: CatalogTable; readonly drafts: readonly Draft[] }[],
@@ -146,16 +151,9 @@ function grantsFor(
   tables: readonly CatalogTable[],
   proposed: readonly ProposedTable[],
 ): readonly ColumnGrant[] {
-  const read = new Map<CatalogTable, Set<CatalogColumn>>();
-  for (const { capabilities } of proposed) {
-    for (const { table, column } of capabilities.flatMap(({ reads }) => reads)) {
-      const columns = read.get(table) ?? new Set();
-      read.set(table, columns.add(column));
-    }
-  }
+  const reads = proposed.flatMap(({ capabilities }) => capabilities.flatMap((each) => each.reads));
   return tables.flatMap((table): ColumnGrant[] => {
-    const columns = read.get(table);
-    if (columns === undefined) return [];
-    return [{ table, columns: table.columns.filter((column) => columns.has(column)) }];
+    const read = new Set(reads.flatMap((one) => (one.table === table ? [one.column] : [])));
+    return read.size === 0 ? [] : [{ table, columns: table.columns.filter((column) => read.has(column)) }];
   });
 }
