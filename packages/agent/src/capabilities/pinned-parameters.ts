@@ -3,12 +3,11 @@ import type { Param } from './model.ts';
 import { compileValue } from './values/value-check.ts';
 
 /**
- * Gives a call the values that are taken from who calls. Returns what keeps it from that, for the log, which never
- * holds a value; undefined when all is there.
+ * Adds the values that are taken from who calls. Returns the reason if it cannot, without any value, for the log.
  */
 export type PinParameters = (caller: Caller, values: Record<string, unknown>) => string | undefined;
 
-/** Undefined where a capability takes nothing from who calls. */
+/** Undefined if the capability takes nothing from who calls. */
 export function compilePinned(params: readonly Param[]): PinParameters | undefined {
   const pinned = params.flatMap(({ name, from, schema }) =>
     from === undefined ? [] : [{ name, from, read: readerOf(from), check: compileValue(schema) }],

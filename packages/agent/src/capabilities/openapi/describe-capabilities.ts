@@ -60,7 +60,6 @@ export function describeCapabilities({ service, capabilities, identity }: Descri
   };
 }
 
-/** What a capability takes from who calls. */
 function needsOf(params: readonly Param[]): Pick<ManifestEntry, 'needs'> {
   const needs = new Set(params.flatMap(({ from }) => from ?? []));
   return needs.size === 0 ? {} : { needs: [...needs].toSorted() };

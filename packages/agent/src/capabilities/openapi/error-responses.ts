@@ -1,7 +1,7 @@
 interface Failure {
   readonly component: string;
   readonly description: string;
-  /** Code to a message as callers see it. */
+  /** The message of each code, as callers see it. */
   readonly codes: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, unknown>>;
 }
@@ -16,7 +16,7 @@ const retryAfter = {
 /** On every answer, so that a report can name its record in the log. */
 const requestId = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
 
-/** What a call can fail with, by HTTP status. */
+/** By HTTP status. */
 const FAILURES: Readonly<Record<string, Failure>> = {
   400: {
     component: 'BadRequest',
@@ -95,7 +95,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   },
 };
 
-/** In place of those above, where the agent asks who calls. */
+/** These replace some of the above if the agent asks who calls. */
 const PRINCIPAL_FAILURES: Readonly<Record<string, Failure>> = {
   403: {
     component: 'Forbidden',
@@ -110,7 +110,7 @@ const PRINCIPAL_FAILURES: Readonly<Record<string, Failure>> = {
   },
 };
 
-/** References to the shared responses, for an operation. */
+/** References to the shared responses. */
 export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntries(
   Object.entries(FAILURES).map(([status, { component }]) => [
     status,
@@ -118,14 +118,12 @@ export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntr
   ]),
 );
 
-/** Headers of every response, for an operation. */
 export const responseHeaders: Readonly<Record<string, unknown>> = requestId;
 
-/** What the responses refer to. */
 export function responseComponents(asksWhoCalls: boolean): Readonly<Record<string, unknown>> {
   const failures = Object.values(asksWhoCalls ? { ...FAILURES, ...PRINCIPAL_FAILURES } : FAILURES);
   return {
-    // One for each status: a client that handles every code of a status can have its compiler say so.
+    // One for each status, so that a compiler can check that a client handles every code of a status.
     schemas: Object.fromEntries(
       failures.map(({ component, codes }) => [component, errorSchema(Object.keys(codes))]),
     ),

@@ -6,7 +6,7 @@ import { mayHoldLongNumber } from './written-number.ts';
 /**
  * A checked value in the form in which drivers get it, which JSON carries unchanged: what `JSON.parse` makes of it, but a
  * number that a double does not keep is the text of its digits, and an object with such a number is its JSON text.
- * `written` is the JSON text of the value; absent where it holds no long number.
+ * `written` is the JSON text of the value; absent if it has no such number.
  */
 export function boundValue(schema: ParamSchema, value: unknown, written?: string): unknown {
   const { type, items } = schema;
@@ -22,11 +22,11 @@ export function boundValue(schema: ParamSchema, value: unknown, written?: string
 export function jsonOf(schema: ParamSchema, value: unknown): string {
   if (typeof value === 'string') return value;
   const text = JSON.stringify(value);
-  // What is quoted in it is the digits of a number.
+  // The only texts in it are the digits of numbers.
   return isNumericList(schema) ? text.replaceAll('"', '') : text;
 }
 
-/** Whether a value in that form is a list with a number that is a text. */
+/** Whether a value in that form is a list with a number as a text. */
 export function hasLongItem(schema: ParamSchema, value: unknown): boolean {
   return isNumericList(schema) && Array.isArray(value) && value.some((item) => typeof item === 'string');
 }

@@ -10,7 +10,7 @@ import { valueSchema } from './value-schema.ts';
 const MAX_ITEM_PROBLEMS = 10;
 
 // Not all errors of one value: a text beyond its `maxLength` must never reach its `pattern`.
-// The schemas hold what the check of the capability file has let through; checking them again would make each start slower.
+// The schemas come from a checked file; to check them again would make each start slower.
 const ajv = new Ajv({ strict: true, allErrors: false, coerceTypes: false, validateSchema: false });
 for (const [name, check] of stringFormats) ajv.addFormat(name, check);
 // Ajv divides binary fractions, so that 0.3 would be no multiple of 0.1.
@@ -35,11 +35,11 @@ export interface ValueProblem {
 
 export interface CheckedValue {
   readonly problems: readonly ValueProblem[];
-  /** Whether it is to be bound as `JSON.parse` has made it; else as `boundValue` says. */
+  /** Whether it is bound as `JSON.parse` has made it; otherwise as `boundValue` makes it. */
   readonly isPlain: boolean;
 }
 
-/** `written` is the JSON text of the value; absent where it holds no number that a double does not keep. */
+/** `written` is the JSON text of the value; absent if a double keeps all its numbers. */
 export type CheckValue = (value: unknown, written?: string) => CheckedValue;
 
 const PLAIN: CheckedValue = { problems: [], isPlain: true };
@@ -56,7 +56,7 @@ export function compileValue(schema: ParamSchema): CheckValue {
   return (value, written) => {
     const listed = checkItem !== undefined && Array.isArray(value);
     if (typeof value === 'number') {
-      // Ajv would compare what the number was rounded to. It has no bound for integers of 64 bits.
+      // Ajv would compare the rounded number. It has no bound for integers of 64 bits.
       const isExact = written === undefined && (type !== 'integer' || Number.isSafeInteger(value));
       if (isNumeric && !isExact) {
         const keyword = failedKeyword(own, written ?? String(value));

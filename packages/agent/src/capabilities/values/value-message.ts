@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<ParamType, string>> = {
   object: 'must be an object',
 };
 
-/** Why a value is refused, by the JSON Schema keyword that it failed; speaks of the constraint, never of the value. */
+/** Why a value that fails this keyword is refused. Names the constraint, never the value. */
 export function valueMessage(keyword: string, schema: ParamSchema): string {
   switch (keyword) {
     case 'range':

@@ -6,7 +6,7 @@ import { driverOf } from '../../databases/drivers.ts';
 import { driverNameOf } from '../driver-of-file.ts';
 import { valueAt, type Path } from '../path.ts';
 
-/** Each capability asks one database of the file. */
+/** Each capability must lead to one database of the file. */
 export function checkDatabases(root: unknown, faults: FaultLog): void {
   const several = valueAt(root, ['databases']);
   const names = isRecord(several) ? Object.keys(several) : undefined;
@@ -14,7 +14,7 @@ export function checkDatabases(root: unknown, faults: FaultLog): void {
     faults.addForKey(['databases'], '`database` and `databases` are both given: remove one of them');
     return;
   }
-  // What it is instead of a mapping is told already.
+  // The schema reports that it is no mapping.
   if (names === undefined && isRecord(root) && Object.hasOwn(root, 'databases')) return;
   checkName(root, ['defaults', 'database'], names, faults);
   const usual = valueAt(root, ['defaults', 'database']) ?? (names?.length === 1 ? names[0] : undefined);

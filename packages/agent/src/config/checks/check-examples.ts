@@ -23,7 +23,7 @@ export function checkExamples(root: unknown, capability: Path, faults: FaultLog)
   }
 }
 
-/** Refused parameters are an example, too, but one that says so: others are shown to callers. */
+/** An example may have wrong parameters only if it expects AGENT_INVALID_PARAMS: others are shown to callers. */
 function checkParams(root: unknown, capability: Path, path: Path, faults: FaultLog): void {
   const declared = valueAt(root, [...capability, 'params']) ?? {};
   const given = valueAt(root, [...path, 'params']) ?? {};
@@ -47,7 +47,7 @@ function checkParams(root: unknown, capability: Path, path: Path, faults: FaultL
   }
 }
 
-/** None where the constraints of the parameter itself have a fault. */
+/** None if the constraints of the parameter have a fault: that one is reported elsewhere. */
 function problemsOf(spec: Parameters<typeof compileValue>[0], value: unknown): CheckedValue['problems'] {
   try {
     const text = jsonText(value);

@@ -6,7 +6,7 @@ import { valueAt, type Path } from '../path.ts';
 import { gatewayUrlProblem, gatewayUrls, resourceOf } from '../gateway-url.ts';
 
 const GREATEST_AGE_MS = 8760 * 60 * 60 * 1000;
-/** What callers neither send nor see. */
+/** These keys are about what callers send or see. */
 const OF_SENT_PARAMETERS = ['required', 'default', 'description'];
 const CLAIM = /^principal\.claims\.(.+)$/;
 const TEXT_TYPES: ReadonlySet<unknown> = new Set(['string', 'uuid', 'date', 'datetime']);
@@ -42,7 +42,7 @@ function checkMaxAge(text: string, faults: FaultLog): void {
   faults.add(['identity', 'max_age'], 'must be whole seconds, from 1s to 8760h');
 }
 
-/** Keeps a fault of the URL from being told a second time as missing audiences. */
+/** Stands for a URL at fault, which would otherwise be reported again as missing audiences. */
 const PLACEHOLDER = 'https://unknown/mcp';
 
 function checkIssuers(root: unknown, issuers: readonly unknown[], faults: FaultLog): readonly string[] {
@@ -57,7 +57,7 @@ function checkIssuers(root: unknown, issuers: readonly unknown[], faults: FaultL
   return [];
 }
 
-/** Checks what a schema cannot express of a parameter that is taken from who calls. */
+/** The same for a parameter that is taken from who calls. */
 export function checkPinned(root: unknown, path: Path, faults: FaultLog): void {
   const spec = valueAt(root, path);
   if (!isRecord(spec) || typeof spec['from'] !== 'string') return;
@@ -77,7 +77,7 @@ export function checkPinned(root: unknown, path: Path, faults: FaultLog): void {
   if (isRecord(identity)) checkSource(identity, spec['from'], from, faults);
 }
 
-/** A value that can never fit would refuse every call. */
+/** A type that no value fits would refuse every call. */
 function checkType(spec: Readonly<Record<string, unknown>>, path: Path, faults: FaultLog): void {
   const { type, from, items } = spec;
   const isClaim = CLAIM.test(String(from));
@@ -95,7 +95,7 @@ function checkType(spec: Readonly<Record<string, unknown>>, path: Path, faults: 
   }
 }
 
-/** Under `trust: token` without keys all that the agent can know of who calls stands in this file. */
+/** Under `trust: token` without keys, the file tells everything that the agent can know of a caller. */
 function checkSource(
   identity: Readonly<Record<string, unknown>>,
   source: string,

@@ -17,7 +17,7 @@ const NUMERIC = [
   'default',
 ];
 
-/** The reference in docs/ is made from this, too. */
+/** The reference in docs/ is made from this. */
 export const CONSTRAINTS_OF: Readonly<Record<ParamType, readonly string[]>> = {
   integer: NUMERIC,
   number: NUMERIC,
@@ -57,7 +57,7 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
   if (isSound && isParamSpec(spec)) checkValues(spec, path, faults);
 }
 
-/** Where reading the file has found it wrong, as with a variable that is not set, no second fault is kept or counted. */
+/** A fault of reading, such as a variable that is not set, hides a fault of the pattern itself. */
 function isPatternFaulty(path: Path, faults: FaultLog): boolean {
   return [path, [...path, 'items']].some((at) => faults.has([...at, 'pattern']));
 }
@@ -129,7 +129,7 @@ function checkEnum(schema: ParamSchema, path: Path, faults: FaultLog): boolean {
   return sound;
 }
 
-/** Result formats are shown to callers; dates have theirs, and other types have none. */
+/** Dates have a format of their own, and some types have none. */
 export function checkResultField(spec: unknown, path: Path, faults: FaultLog): void {
   const type = valueAt(spec, ['type']);
   const annotated = valueAt(spec, ['format']) !== undefined;
@@ -138,7 +138,7 @@ export function checkResultField(spec: unknown, path: Path, faults: FaultLog): v
   }
 }
 
-/** Checks that each parameter of a capability's `paging` takes what the field that is named gives. */
+/** Checks that each parameter in `paging` takes the values of its field. */
 export function checkPaging(root: unknown, capability: Path, faults: FaultLog): void {
   const paging = valueAt(root, [...capability, 'paging']);
   if (!isRecord(paging)) return;

@@ -2,10 +2,10 @@ import type { Fault, Position } from '../../capabilities/fault.ts';
 import type { CapabilityFile } from '../capability-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 
-/** What may hold `--` without being a comment, or is one; the first that begins counts. */
+/** Everything that may hold `--`: quoted texts and comments. */
 const SKIPPED = /'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|\/\*[^]*?\*\/|--[^\n]*/g;
 
-/** What a file without faults says, or leaves out, that is hardly meant. */
+/** Mistakes that a file without faults may still have. */
 export function findWarnings(file: CapabilityFile, faults: FaultLog): readonly Fault[] {
   return [...swallowed(file, faults), ...undescribed(file, faults)];
 }
@@ -23,7 +23,7 @@ function swallowed({ capabilities }: CapabilityFile, faults: FaultLog): readonly
   });
 }
 
-/** One for all of them: a file that its author alone calls needs none. */
+/** One warning for all capabilities: a file for its author alone needs no descriptions. */
 function undescribed({ capabilities }: CapabilityFile, faults: FaultLog): readonly Fault[] {
   const [first, ...others] = Object.entries(capabilities)
     .filter(
@@ -42,8 +42,8 @@ function fault(path: readonly string[], message: string, position: Position | un
 }
 
 /**
- * The first `--` comment of a statement whose next line YAML joins to it, so that it is a part of the comment. `source` is
- * the text as it stands in the file, with its `>` where it has one: the line that this is on is no text.
+ * The first `--` comment to which YAML joins the next line, which thus becomes part of the comment. `source` is the text in
+ * the file; in a block, its first line has only the `>`.
  */
 export function swallowingComment(
   source: string,
@@ -51,7 +51,7 @@ export function swallowingComment(
   const lines = source.split('\n');
   const isBlock = source.startsWith('>');
   const indent = isBlock ? indentOf(lines.slice(1).find((line) => line.trim() !== '') ?? '') : Infinity;
-  // Lines that are indented further, and empty ones, are not joined.
+  // YAML does not join empty lines and those that are indented further.
   const isJoined = (line: string | undefined): boolean =>
     line !== undefined && line.trim() !== '' && indentOf(line) <= indent;
   for (const { 0: found, index } of source.matchAll(SKIPPED)) {

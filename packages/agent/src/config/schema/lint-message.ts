@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   boolean: 'must be true or false',
 };
 
-/** What SQL calls the types, and the name that the file has for it. */
+/** Names of types in SQL, with those of the file. */
 const TYPE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['text', 'string'],
   ['varchar', 'string'],
@@ -29,7 +29,7 @@ const TYPE_ALIASES: ReadonlyMap<string, string> = new Map([
   ['jsonb', 'object'],
 ]);
 
-/** A short message for a fault that Ajv found, with the schema that it broke; it never holds the value. */
+/** A short message for a fault that Ajv found; it never holds the value. */
 export function lintMessage(error: ErrorObject, value: unknown): string {
   if (error.keyword === 'type' && value === null) return 'is empty: give it a value or remove the key';
   const own = error.parentSchema?.['errorMessage'];
@@ -58,7 +58,7 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
   }
 }
 
-/** `drivers`: those whose databases have a key of that name. */
+/** `drivers`: the drivers whose sections have a key of that name. */
 export function unknownKeyMessage(name: string, error: ErrorObject, drivers: readonly string[]): string {
   const known = error.parentSchema?.['properties'];
   const names = isRecord(known) ? Object.keys(known) : [];
@@ -80,7 +80,7 @@ function typeMessage(type: string, value: unknown): string {
   return isQuoted(type, value) ? `${message}: remove the quotes` : message;
 }
 
-/** For `id: integer` where a parameter or a field belongs. */
+/** For `id: integer` instead of a parameter or a field. */
 function entryExample(error: ErrorObject, value: unknown): string {
   const path = fromPointer(error.instancePath);
   const [root, , part] = path;
@@ -90,7 +90,7 @@ function entryExample(error: ErrorObject, value: unknown): string {
   return `, as in ${name}: { type: ${meantBy(value, part === 'params' ? PARAM_TYPES : RESULT_TYPES) ?? 'string'} }`;
 }
 
-/** A type that parameters have and result fields do not. */
+/** `uuid` is a type of parameters, and none of result fields. */
 function uuidExample({ instancePath }: ErrorObject, value: unknown): string {
   const [root, , part, field = '', key] = fromPointer(instancePath);
   const isResultType = root === 'capabilities' && part === 'result' && key === 'type';
@@ -98,7 +98,7 @@ function uuidExample({ instancePath }: ErrorObject, value: unknown): string {
   return `; for a UUID write ${dottedPath([field])}: { type: string, format: uuid }`;
 }
 
-/** Whether a text holds what would be of the type without its quotes. */
+/** Whether a text would be of the type without its quotes. */
 function isQuoted(type: string, value: unknown): boolean {
   if (typeof value !== 'string') return false;
   return type === 'boolean' ? /^(?:true|false)$/.test(value) : /^-?\d+(?:\.\d+)?$/.test(value);

@@ -17,8 +17,8 @@ import { isRecord } from '../../capabilities/is-record.ts';
 import { dottedPath, fromPointer, valueAt } from '../path.ts';
 import type { Path } from '../path.ts';
 
-// A test checks the schemas of the file themselves; doing so here, and making quicker code of them, would take longer at
-// each start than the check of a file does.
+// A test checks the schemas themselves. To do so at each start, or to optimise their code, would take longer than to check
+// a file.
 const ajv = new Ajv({
   allErrors: true,
   allowUnionTypes: true,
@@ -28,7 +28,7 @@ const ajv = new Ajv({
 });
 ajv.addKeyword('errorMessage');
 
-/** For a file with these drivers; the sections of databases are those of their drivers. */
+/** For the drivers of the last file: each database has the section of its driver. */
 let latest: { readonly drivers: string; readonly validate: ValidateFunction<CapabilityFile> } | undefined;
 const validateParam: ValidateFunction<ParamSpec> = ajv.compile<ParamSpec>(paramSchema);
 
@@ -36,7 +36,7 @@ export function isCapabilityFile(root: unknown): root is CapabilityFile {
   return validatorFor(root)(root);
 }
 
-/** Whether the sections that callers see something of are sound, whatever is wrong with the others. */
+/** Whether the sections that callers see are sound, whatever is wrong with the others. */
 export function areOfferSections(root: unknown): root is OfferSections {
   const validateFile = validatorFor(root);
   if (validateFile(root)) return true;
@@ -49,10 +49,7 @@ export function isParamSpec(value: unknown): value is ParamSpec {
   return validateParam(value);
 }
 
-/**
- * Checks the file against its schema, every fault at once. A text that was wholly `${NAME}` is first
- * turned into the number or boolean that its place wants.
- */
+/** Reports every fault against the schema. A value that was only `${NAME}` first becomes a number or boolean if one is due. */
 export function lint(root: unknown, faults: FaultLog): void {
   const validateFile = validatorFor(root);
   if (validateFile(root)) return;
@@ -82,7 +79,7 @@ function report(root: unknown, error: ErrorObject, faults: FaultLog): void {
       faults.add([...path, String(error.params['missingProperty'])], 'is required');
       return;
     case 'propertyNames':
-      // The error of the name's own rule says the same with the reason.
+      // The error of the rule for the name gives the reason.
       return;
     default:
       if (error.propertyName === undefined) faults.add(path, lintMessage(error, valueAt(root, path)));

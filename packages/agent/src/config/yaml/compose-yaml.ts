@@ -1,7 +1,6 @@
 import { Composer, LineCounter, Parser, type CST, type ErrorCode } from 'yaml';
 import type { Position } from '../../capabilities/fault.ts';
 
-/** Levels of mappings and lists within each other. */
 export const MAX_YAML_DEPTH = 64;
 
 /** Those of the library quote the text at fault, which may be a secret that lacks its quotes. */
@@ -33,13 +32,13 @@ const MESSAGES: Readonly<Record<ErrorCode, string>> = {
 };
 
 export interface ComposedYaml {
-  /** The root node of the library, to be read only when there are no faults. */
+  /** The root node of the library; of use only without faults. */
   readonly contents: unknown;
   readonly faults: readonly { readonly position: Position; readonly message: string }[];
   readonly toPosition: (offset: number) => Position;
 }
 
-/** Puts one YAML 1.2 document together; everything that the library finds wrong with its syntax is a fault. */
+/** Parses one YAML 1.2 document. Errors and warnings of the library are faults. */
 export function composeYaml(text: string): ComposedYaml {
   const lines = new LineCounter();
   const toPosition = (offset: number): Position => {
@@ -56,7 +55,7 @@ export function composeYaml(text: string): ComposedYaml {
   if (deep !== undefined) {
     return { contents: null, faults: [fault(deep.offset, 'RESOURCE_EXHAUSTION')], toPosition };
   }
-  // Duplicate keys are found by the reader of the nodes, in linear time.
+  // `readMap` finds duplicate keys, in linear time.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false });
   const [document, second] = composer.compose(tokens, true, text.length);
   const problems = document === undefined ? [] : [...document.errors, ...document.warnings];
@@ -80,8 +79,8 @@ function parseTokens(text: string, lines: LineCounter): CST.Token[] | undefined 
 }
 
 /**
- * The first token beyond the bound. It must be found before the document is composed, for composing
- * recurses, and a stack that runs out while a regular expression is compiled ends the process.
+ * The first token beyond the bound, found before the document is composed: composing recurses, and if the stack overflows
+ * while V8 compiles a regular expression, the process ends.
  */
 function tooDeep(tokens: readonly CST.Token[]): CST.Token | undefined {
   let level = tokens;
@@ -89,7 +88,7 @@ function tooDeep(tokens: readonly CST.Token[]): CST.Token | undefined {
   return level[0];
 }
 
-/** Where the quoted text begins that ends at `end`: a missing quote is noticed at the end of the file only. */
+/** Where the quoted text that ends at `end` begins: the parser notices a missing quote only at the end of the file. */
 function openQuote(tokens: readonly CST.Token[], end: number): number | undefined {
   for (let level = tokens; level.length > 0; level = level.flatMap(inner)) {
     const quoted = level.find(

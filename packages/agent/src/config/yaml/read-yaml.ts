@@ -15,7 +15,7 @@ const INTEGER = /^[-+]?(?:\d+|0o[0-7]+|0x[0-9a-fA-F]+)$/;
 interface Reading {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly faults: FaultLog;
-  /** What stands in the file for a text whose lines are joined; else undefined. */
+  /** The source of a text whose lines YAML joins; undefined for any other. */
   readonly foldedOf: (node: unknown) => string | undefined;
   readonly positionOf: (node: unknown) => Position | undefined;
   readonly anchors: Map<string, unknown>;
@@ -30,8 +30,8 @@ interface Spot {
 }
 
 /**
- * Reads one YAML 1.2 document into plain values, with `${NAME}` replaced in every string, and notes
- * where each value stands. Returns undefined when the text is not YAML; what is wrong goes to `faults`.
+ * Reads one YAML 1.2 document into plain values, with `${NAME}` replaced in every string. Faults and the place of each value
+ * go to `faults`. Returns undefined if the text is not YAML.
  */
 export function readYaml(
   text: string,
@@ -137,7 +137,7 @@ function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading
   return text;
 }
 
-/** What a double would round is a BigInt where calls of `svc-agent test` send or expect it, and a fault at other values. */
+/** An integer that a double would round is a BigInt in calls of `svc-agent test`, and a fault elsewhere. */
 function readNumber(number: number, source: string, path: Path, { faults }: Reading): number | bigint {
   if (!Number.isFinite(number)) faults.add(path, 'must be a finite number');
   const use = useOf(path);
@@ -150,7 +150,7 @@ function readNumber(number: number, source: string, path: Path, { faults }: Read
   return number;
 }
 
-/** How a number of a capability is used, where one beyond 2^53 has a meaning. */
+/** The use of a number beyond 2^53 in a capability; undefined if it has none. */
 function useOf([capabilities, , section, , part, key]: Path): 'rule' | 'sent' | 'expected' | undefined {
   if (capabilities !== 'capabilities') return undefined;
   if (section === 'params') return 'rule';
