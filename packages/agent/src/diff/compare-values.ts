@@ -2,7 +2,7 @@ import { isDecimalMultiple, readDecimal } from '../capabilities/values/decimal.t
 import type { Changes } from './change.ts';
 import type { Bound, ValueContract } from './contract.ts';
 
-/** What a database adds to the bounds of an integer, by the types of its columns. */
+/** Bounds of integers that come from the types of columns. */
 const DATABASE_BOUNDS = new Set([-32_768, 32_767, -2_147_483_648, 2_147_483_647, 4_294_967_295]);
 /** A rule as a message shows it; undefined for none. */
 type Shown = string | undefined;

@@ -156,7 +156,6 @@ function compareField(old: FieldContract, now: FieldContract, changes: Changes):
     changes.add('risky', [], 'has other rules, which this version cannot judge');
 }
 
-/** What an answer may have beside its rows. */
 function compareExtras(old: Named<unknown>, now: Named<unknown>, changes: Changes): void {
   for (const name of new Set([...old.keys(), ...now.keys()])) {
     const [before, after] = [old.get(name), now.get(name)];

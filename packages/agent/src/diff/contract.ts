@@ -2,7 +2,7 @@ import type { Capability, CapabilityLimits } from '../capabilities/model.ts';
 
 export type Named<Part> = ReadonlyMap<string, Part>;
 
-/** What callers can rely on: how the capabilities of a file or of a gateway look from outside. */
+/** How the capabilities of a file or of a gateway look to callers. */
 export interface Contract {
   readonly title: string;
   readonly version: string;
@@ -15,12 +15,12 @@ export interface Contract {
 
 export interface CapabilityContract {
   readonly description: string;
-  /** Parameters of calls that callers are shown, as JSON; undefined where there are none. */
+  /** The published examples as JSON. */
   readonly examplesJson: string | undefined;
   readonly params: Named<ParamContract>;
   /** In the order of a row. */
   readonly fields: Named<FieldContract>;
-  /** What an answer has beside `rows`, `count` and `truncated`: name to JSON Schema. */
+  /** Further members of an answer beside `rows`, `count` and `truncated`, with their JSON Schemas. */
   readonly extras: Named<unknown>;
   /** What only a capability file says. */
   readonly file?: CapabilityTerms;
@@ -37,7 +37,7 @@ export interface CapabilityTerms
 export interface ParamContract {
   readonly isRequired: boolean;
   readonly description: string;
-  /** As JSON; undefined where there is none. */
+  /** As JSON; undefined if there is none. */
   readonly defaultJson: string | undefined;
   readonly value: ValueContract;
 }
@@ -48,9 +48,9 @@ export interface FieldContract {
   readonly value: ValueContract;
 }
 
-/** Type and rules of a value. What is absent bounds nothing. */
+/** Type and rules of a value. */
 export interface ValueContract {
-  /** Of the capability file; another one as the description says it. */
+  /** As in the capability file; a type that it does not have is as in the description. */
   readonly type: string;
   readonly lower?: Bound;
   readonly upper?: Bound;
@@ -70,6 +70,5 @@ export interface ValueContract {
 
 export interface Bound {
   readonly value: number;
-  /** Whether the bound itself is refused. */
   readonly isExclusive: boolean;
 }

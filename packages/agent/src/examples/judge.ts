@@ -93,7 +93,7 @@ export function differences(expected: unknown, found: unknown, path: string, sho
   return isSame(expected, found) ? [] : [`${path}: expected ${showValue(expected)}, got ${show(found)}`];
 }
 
-/** A whole number beyond 2^53 is a BigInt on both sides, unless the file writes it with a point or an exponent. */
+/** An integer beyond 2^53 is a BigInt on both sides, unless the file writes it with a point or an exponent. */
 function isSame(expected: unknown, found: unknown): boolean {
   return expected === (typeof found === 'bigint' && typeof expected === 'number' ? Number(found) : found);
 }

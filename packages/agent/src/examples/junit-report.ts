@@ -51,7 +51,7 @@ function suite(file: string, name: string, results: readonly ExampleResult[]): s
 function faultSuite(file: string, faults: readonly Fault[]): string {
   const cases = faults.map(({ path, message, position }) => {
     const place = position === undefined ? {} : { line: position.line };
-    // A case without a name is shown by few tools.
+    // Few tools show a case without a name.
     const attributes = {
       name: path === '' ? 'the file' : path,
       classname: 'capability file',

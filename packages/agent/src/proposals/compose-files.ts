@@ -32,7 +32,6 @@ function isReadonlyRequired({ driver = DEFAULT_DRIVER }: CatalogTarget['section'
   return driverOf(String(driver)).section.properties['require_readonly_account']?.['default'] === true;
 }
 
-/** All files of a new capability folder. */
 export function composeFiles(wanted: FilesToCompose): {
   readonly files: readonly FileToWrite[];
   /** They create the account; none if the database has no accounts. */

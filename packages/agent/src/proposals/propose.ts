@@ -7,11 +7,10 @@ import { countDrafts, searchDrafts } from './from-catalog/surveys.ts';
 import { tablePartsOf, type TableParts } from './from-catalog/table-parts.ts';
 
 export interface ProposalOptions {
-  /** Which of the tables get capabilities. */
+  /** Whether a table gets capabilities. */
   readonly chosen: (table: CatalogTable) => boolean;
-  /** Columns that are wanted although they look personal. */
+  /** Whether a column is wanted although it looks personal. */
   readonly included: (table: CatalogTable, column: CatalogColumn) => boolean;
-  /** How many capabilities at most. */
   readonly max: number;
   /** SQL that says whether a text column holds the text of a parameter. */
   readonly contains: (column: string, param: string) => string;
@@ -26,7 +25,7 @@ const UNSEEN_REASON = 'its name has characters that cannot be seen';
 /** Room for the longest word before the name of a table. */
 const TABLE_SLUG_MAX = 41;
 
-/** Decides from the catalogs alone which capabilities a database gets. */
+/** Decides from the catalog alone which capabilities a database gets. */
 export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   const tables = catalog.tables.filter(options.chosen);
   const isSeen = ({ sql }: CatalogTable): boolean => !UNSEEN.test(sql);
@@ -78,7 +77,7 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   };
 }
 
-/** The reason may name another relation. */
+/** The reason may name another table, whose name may have characters that cannot be seen. */
 function unreadable({ unreadable: reason }: CatalogTable): string | undefined {
   return reason !== undefined && UNSEEN.test(reason) ? UNSEEN_REASON : reason;
 }

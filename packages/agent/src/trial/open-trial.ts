@@ -10,7 +10,6 @@ import { closeAll, closeUnless, databasesOf, pingAll, type OpenedDatabase } from
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 
-/** A call without a gateway. */
 interface TrialCall {
   readonly capability: string;
   /** A JSON object, not yet trusted. */

@@ -12,12 +12,11 @@ interface Output {
   write(text: string): unknown;
 }
 
-/** What a report is about, and where it goes. */
 export interface ReportPlace {
   readonly capability: string;
   /** Only a terminal gets database text. */
   readonly stdout: Output & { readonly isTTY?: boolean };
-  /** For what is wrong; never gets database text. */
+  /** For errors; never gets database text. */
   readonly stderr: Output;
 }
 
@@ -26,12 +25,12 @@ export type TryReport = (call: AnsweredCall) => void;
 
 interface AnsweredCall {
   readonly capability: Capability;
-  /** Without a property where the command line says nothing. */
+  /** Only what the command line says. */
   readonly principal: ExamplePrincipal;
   readonly outcome: TrialOutcome;
   /** Whether what came back is a `QueryPlan`. */
   readonly isPlan: boolean;
-  /** Where the database says more of an error; empty if it does not, or the terminal shows it. */
+  /** Where to find what the database said of an error; empty if nothing, or if the terminal shows it. */
   readonly more: { readonly log?: string; readonly details?: string };
 }
 
@@ -124,7 +123,7 @@ function nameOf({ key_name: key, issuer, subject, claims }: ExamplePrincipal): s
   return [...named, ...(claimed.length > 0 ? [`claims ${claimed.join(' ')}`] : [])].join(', ');
 }
 
-/** Rows, a JSON array of objects, as lines for people. Numbers are shown as the database wrote them. */
+/** Rows, a JSON array of objects, as lines for people. Numbers stay as the database wrote them. */
 function tableOf(fields: readonly string[], rows: Uint8Array): readonly string[] {
   const cells = rawItems(Buffer.from(rows)).map((row) =>
     fields.map((field) => rawMember(row, field)?.toString() ?? ''),

@@ -7,9 +7,9 @@ import { sourceExcerpt } from './source-excerpt.ts';
 export interface TextOptions {
   readonly output: Output;
   readonly hasColour: boolean;
-  /** Whether what the database says, and lines of the file, may be shown. */
+  /** Whether database text and lines of the file may be shown. */
   readonly showsDatabaseText: boolean;
-  /** What has the words of the database that are not shown; undefined for nothing. */
+  /** Where the database text goes that is not shown. */
   readonly log: string | undefined;
   readonly showsCalls: boolean;
 }

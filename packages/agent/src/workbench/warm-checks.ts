@@ -19,16 +19,15 @@ import {
 import type { AuditFinding } from '../start-up/report.ts';
 import type { InspectOrder, InspectReport, WarmOrder, WarmReport } from './warm-report.ts';
 
-/** A capability that has passed. */
 interface Verdict {
-  /** As the file had it. */
+  /** As it stood in the file. */
   readonly defined: Capability;
   /** Its parameters narrowed to what the database takes. */
   readonly capability: Capability;
   readonly prepared: PreparedCapability;
 }
 
-/** What is kept for as long as the file names the same databases. */
+/** Kept as long as the file names the same databases. */
 interface Warm {
   readonly key: string;
   readonly verifier: FileVerifier;
@@ -43,7 +42,7 @@ export interface WarmChecks {
   inspect(order: InspectOrder): Promise<InspectReport>;
 }
 
-/** As many as are verified at once. */
+/** As many as verification uses at once. */
 const MOST_CONNECTIONS = 4;
 /** Nobody reads a longer plan. */
 const PLAN_LINES_MAX = 500;
@@ -91,7 +90,7 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
       const changed = usable.filter((capability) => verdictOn(capability, verdicts) === undefined);
       const mayLack = !config.runtime.requireAllDatabases && away.size < Object.keys(config.databases).length;
       if (away.size > 0 && !mayLack) {
-        // Whatever its connections have seen, the next check begins with others.
+        // The next check begins with new connections.
         await cool();
         return { outcome: { step: 'refused', faults: [...away.values()] }, asked: 0 };
       }
@@ -129,7 +128,7 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
       };
     } catch (error) {
       const fault = databaseFault(error);
-      // Whatever its connections have seen, the next check begins with others.
+      // The next check begins with new connections.
       await cool();
       return { outcome: { step: 'refused', faults: [fault] }, asked: 0 };
     }
@@ -207,7 +206,7 @@ function workbenchConfig({
   return {
     ...config,
     runtime: { ...runtime, workers: 1 },
-    // The gateway knows one key, and that is the workbench's.
+    // The gateway knows one key, that of the workbench.
     ...(identity === undefined ? {} : { identity: { ...identity, acceptsKeys: true } }),
   };
 }

@@ -7,13 +7,13 @@ import { pagingKey, select, selectAll, type TableParts } from './table-parts.ts'
 /** A query that reads all rows is proposed for tables with fewer. */
 const ROWS_MAX = 100_000;
 const SEARCHED_MAX = 3;
-/** More groups than these are no overview. */
+/** More groups are no overview. */
 const GROUPS_MAX = 1000;
 const QUERY_MAX = 100;
-/** What people look for something by. */
+/** People search by columns with these names. */
 const TELLING = new Set(['name', 'title', 'label', 'subject', 'headline', 'description', 'summary']);
 
-/** `search_T`: rows whose texts hold a text. */
+/** `search_T`: rows with a text in one of their columns. */
 export function searchDrafts(parts: TableParts, contains: (column: string, param: string) => string): Drafts {
   const { table, slug, columns } = parts;
   const name = `search_${slug}`;
@@ -61,7 +61,7 @@ export function searchDrafts(parts: TableParts, contains: (column: string, param
   ];
 }
 
-/** `count_T_by_C`: how many rows there are for each of few values. */
+/** `count_T_by_C`: the number of rows for each value of a column with few values. */
 export function countDrafts(parts: TableParts): Drafts {
   const { table, slug, columns } = parts;
   const references = new Set(table.foreignKeys.flatMap(({ columns: own }) => (own.length === 1 ? own : [])));

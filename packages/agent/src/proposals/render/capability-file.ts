@@ -13,7 +13,7 @@ export interface CapabilityFile {
   readonly catalog: Catalog;
   readonly proposal: Proposal;
   readonly gatewayUrl: string;
-  /** Of the database, without the account. */
+  /** The section of the database, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
   /** Whether the driver refuses an account that may do more than read even if the file does not ask for that. */
   readonly isReadonlyRequired: boolean;
@@ -38,7 +38,7 @@ function readonlyHint(account: CapabilityFile['account']): string {
 `;
 }
 
-/** `capability.yaml`: what is proposed, and in comments what is left out and why. */
+/** `capability.yaml`, with comments on what is left out and why. */
 export function renderCapabilityFile(file: CapabilityFile): string {
   const { catalog, proposal, gatewayUrl, section, isReadonlyRequired, account, max } = file;
   const login = account === undefined ? {} : { user: account.name, password_file: account.passwordFile };
@@ -152,9 +152,9 @@ export function yamlValue(text: string): string {
   return yamlText(escapeReferences(text));
 }
 
-/** Lines of text behind a key, indented by `indent`. */
+/** A text of several lines as the value of a key. */
 export function yamlBlock(text: string, indent: string): string {
-  // Other characters would not come back as they are.
+  // YAML would not read other characters back as they are.
   if (/[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|^\s|\s\n/u.test(text))
     return ` ${yamlValue(text)}`;
   const lines = escapeReferences(text).split('\n');
