@@ -83,9 +83,8 @@ function readParam(
   }
   const own = written?.get(name)?.toString();
   const checked = check(value, own);
-  for (const { at, message } of checked.problems) {
+  for (const { at, message } of checked.problems)
     problems.push(`${name}${at.map(step).join('')}: ${message}`);
-  }
   return checked.isPlain ? value : boundValue(schema, value, own);
 }
 

@@ -8,25 +8,20 @@ export function gatewayUrls(url: unknown): readonly string[] {
 
 /** Why a URL cannot be `gateway.url`; undefined if it can. */
 export function gatewayUrlProblem(text: string): string | undefined {
-  if (!URL.canParse(text) || /[\s\\]/.test(text)) {
+  if (!URL.canParse(text) || /[\s\\]/.test(text))
     return 'must be a URL such as `wss://gateway.example.com/ws/agent`';
-  }
-  if (namesReplicas(text) && !namesReplicasRightly(text)) {
+  if (namesReplicas(text) && !namesReplicasRightly(text))
     return 'must have `{replica}` only once, in the first label of the host';
-  }
   const { protocol, pathname, hostname } = new URL(urlOfReplica(text, 0));
-  if (protocol !== 'wss:' && protocol !== 'ws:') {
+  if (protocol !== 'wss:' && protocol !== 'ws:')
     return 'must begin with `wss://`, or with `ws://` for a loopback host';
-  }
   if (text.includes('@')) return 'must not hold a user name or password';
   if (text.includes('?') || text.includes('#')) return 'must not have a query or a fragment';
   // A proxy may put the gateway below a path, which is then part of GATEWAY_PUBLIC_URL.
-  if (!pathname.endsWith('/ws/agent') || !text.endsWith('/ws/agent')) {
+  if (!pathname.endsWith('/ws/agent') || !text.endsWith('/ws/agent'))
     return 'must end with the path `/ws/agent`';
-  }
-  if (protocol === 'ws:' && !isLoopbackHost(hostname)) {
+  if (protocol === 'ws:' && !isLoopbackHost(hostname))
     return 'must begin with `wss://`: `ws://` is for loopback hosts only';
-  }
   return undefined;
 }
 

@@ -68,9 +68,7 @@ export function loadConfig(
   const { privateKeySeed, ...secrets } = readSecrets(root, source, faults);
 
   const found = faults.list().filter((fault) => link === undefined || !isReplaced(fault.path));
-  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) {
-    return { faults: found };
-  }
+  if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) return { faults: found };
   const positionOf = positionsIn(faults);
   const resolveFile = (name: string): string => resolve(dirname(path), name);
   const issuers = ['identity', 'issuers'];
@@ -120,9 +118,8 @@ function readDocument(
   let text: string;
   try {
     const bytes = readFile(path);
-    if (bytes.length > MAX_FILE_BYTES) {
+    if (bytes.length > MAX_FILE_BYTES)
       return wholeFile(`cannot read the file: it is larger than ${formatSize(MAX_FILE_BYTES)}`);
-    }
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
     return wholeFile(`cannot read the file: ${readProblem(error)}; ${nameAnother(path)}`);

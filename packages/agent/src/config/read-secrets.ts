@@ -116,9 +116,8 @@ export function parsePrivateKey(text: string): { readonly seed: Uint8Array } | {
   }
   const seed = new Uint8Array(bytes.subarray(0, SEED_BYTES));
   const publicKey = bytes.subarray(SEED_BYTES);
-  if (publicKey.length > 0 && !rawPublicKey(privateKeyFromSeed(seed)).equals(publicKey)) {
+  if (publicKey.length > 0 && !rawPublicKey(privateKeyFromSeed(seed)).equals(publicKey))
     return { problem: 'holds a public key that does not belong to its private key' };
-  }
   return { seed };
 }
 
@@ -148,9 +147,8 @@ function readTraceSettings(
   const ofFile = found.find(({ variable }) => variable === undefined);
   if (ofFile !== undefined) faults.add(file, ofFile.message);
   const ofVariables = found.filter((fault) => fault !== ofFile);
-  if (ofVariables.length > 0) {
+  if (ofVariables.length > 0)
     faults.add(path, ofVariables.map(({ variable, message }) => `${variable} ${message}`).join('; '));
-  }
   return config;
 }
 

@@ -16,9 +16,8 @@ export function compareContracts(old: Contract, now: Contract): readonly Change[
   const changes = changesInto(list);
   compareService(old, now, changes);
   const isMixed = (old.file === undefined) !== (now.file === undefined);
-  for (const name of new Set([...old.capabilities.keys(), ...now.capabilities.keys()])) {
+  for (const name of new Set([...old.capabilities.keys(), ...now.capabilities.keys()]))
     compareCapability(old.capabilities.get(name), now, name, isMixed, changes.below('capabilities', name));
-  }
   return SEVERITIES.flatMap((severity) => list.filter((change) => change.severity === severity));
 }
 

@@ -87,9 +87,8 @@ export function differences(expected: unknown, found: unknown, path: string, sho
       return differences(value, member, `${path}.${name}`, show);
     });
   }
-  if (Array.isArray(expected) && Array.isArray(found) && expected.length === found.length) {
+  if (Array.isArray(expected) && Array.isArray(found) && expected.length === found.length)
     return expected.flatMap((value, index) => differences(value, found[index], `${path}[${index}]`, show));
-  }
   return isSame(expected, found) ? [] : [`${path}: expected ${showValue(expected)}, got ${show(found)}`];
 }
 

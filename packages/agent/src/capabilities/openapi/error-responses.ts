@@ -13,8 +13,10 @@ const retryAfter = {
   },
 };
 
-/** On every answer, so that a report can name its record in the log. */
-const requestId = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+/** Of every answer, so that a report can name its record in the log. */
+export const responseHeaders: Readonly<Record<string, unknown>> = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+};
 
 /** By HTTP status. */
 const FAILURES: Readonly<Record<string, Failure>> = {
@@ -118,8 +120,6 @@ export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntr
   ]),
 );
 
-export const responseHeaders: Readonly<Record<string, unknown>> = requestId;
-
 export function responseComponents(asksWhoCalls: boolean): Readonly<Record<string, unknown>> {
   const failures = Object.values(asksWhoCalls ? { ...FAILURES, ...PRINCIPAL_FAILURES } : FAILURES);
   return {
@@ -133,44 +133,33 @@ export function responseComponents(asksWhoCalls: boolean): Readonly<Record<strin
         schema: { type: 'string' },
       },
     },
-    responses: Object.fromEntries(
-      failures.map(({ component, description, codes, headers }) => [
-        component,
-        {
-          description,
-          headers: { ...requestId, ...headers },
-          content: {
-            'application/json': {
-              schema: { $ref: `#/components/schemas/${component}` },
-              examples: Object.fromEntries(
-                Object.entries(codes).map(([code, message]) => [
-                  code,
-                  { value: { error: { code, message } } },
-                ]),
-              ),
-            },
-          },
-        },
-      ]),
-    ),
+    responses: Object.fromEntries(failures.map((failure) => [failure.component, errorResponse(failure)])),
   };
 }
 
+function errorResponse({
+  component,
+  description,
+  codes,
+  headers,
+}: Failure): Readonly<Record<string, unknown>> {
+  const schema = { $ref: `#/components/schemas/${component}` };
+  const examples = Object.fromEntries(
+    Object.entries(codes).map(([code, message]) => [code, { value: { error: { code, message } } }]),
+  );
+  const content = { 'application/json': { schema, examples } };
+  return { description, headers: { ...responseHeaders, ...headers }, content };
+}
+
 function errorSchema(codes: readonly string[]): Readonly<Record<string, unknown>> {
-  return {
+  const error = {
     type: 'object',
     properties: {
-      error: {
-        type: 'object',
-        properties: {
-          code: { type: 'string', enum: codes, description: 'Machine-readable code.' },
-          message: { type: 'string', description: 'Text for people.' },
-        },
-        required: ['code', 'message'],
-        additionalProperties: false,
-      },
+      code: { type: 'string', enum: codes, description: 'Machine-readable code.' },
+      message: { type: 'string', description: 'Text for people.' },
     },
-    required: ['error'],
+    required: ['code', 'message'],
     additionalProperties: false,
   };
+  return { type: 'object', properties: { error }, required: ['error'], additionalProperties: false };
 }

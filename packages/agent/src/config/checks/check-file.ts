@@ -54,9 +54,8 @@ export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
     const path = ['capabilities', name];
     checkLimits([...path, 'policy']);
     checkEach(root, [...path, 'params'], checkParam, faults);
-    for (const param of namesAt(root, [...path, 'params'])) {
+    for (const param of namesAt(root, [...path, 'params']))
       checkPinned(root, [...path, 'params', param], faults);
-    }
     checkEach(root, [...path, 'result'], checkResultField, faults);
     checkExamples(root, path, faults);
     checkPaging(root, path, faults);

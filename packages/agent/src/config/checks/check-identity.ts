@@ -51,9 +51,8 @@ function checkIssuers(root: unknown, issuers: readonly unknown[], faults: FaultL
   const resource = areUsable ? resourceOf(urls) : PLACEHOLDER;
   const parsed = parseIssuers(issuers, { resource });
   if (parsed.ok) return parsed.warnings;
-  for (const { path, message } of parsed.problems) {
+  for (const { path, message } of parsed.problems)
     faults.add(['identity', 'issuers', ...path.map(String)], message);
-  }
   return [];
 }
 
@@ -63,9 +62,8 @@ export function checkPinned(root: unknown, path: Path, faults: FaultLog): void {
   if (!isRecord(spec) || typeof spec['from'] !== 'string') return;
   const identity = valueAt(root, ['identity']);
   const from: Path = [...path, 'from'];
-  if (identity === undefined) {
+  if (identity === undefined)
     faults.addForKey(from, 'needs `identity`, which says whose word the agent takes for who calls');
-  }
   for (const name of OF_SENT_PARAMETERS) {
     if (name in spec)
       faults.addForKey(

@@ -49,9 +49,8 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
     else if (isRecord(spec['items']))
       checkConstraints(spec['items'], [...path, 'items'], faults, ['default']);
   }
-  if ('default' in spec && spec['required'] === true) {
+  if ('default' in spec && spec['required'] === true)
     faults.add([...path, 'default'], 'a required parameter cannot have a default: remove one of the two');
-  }
   // Values are compared with constraints only if the constraints have no faults themselves.
   const isSound = faults.list().length === before && !isPatternFaulty(path, faults);
   if (isSound && isParamSpec(spec)) checkValues(spec, path, faults);
@@ -73,23 +72,20 @@ function checkConstraints(
   if (type !== undefined) {
     const fitting = CONSTRAINTS_OF[type].filter((name) => !elsewhere.includes(name));
     for (const name of Object.keys(spec)) {
-      if (ALL_CONSTRAINTS.has(name) && !fitting.includes(name)) {
+      if (ALL_CONSTRAINTS.has(name) && !fitting.includes(name))
         faults.addForKey([...path, name], `does not fit the type ${type}; accepted: ${fitting.join(', ')}`);
-      }
     }
   }
   checkPattern(spec['pattern'], [...path, 'pattern'], faults);
   for (const name of BOUNDS) {
     const bound = spec[name];
-    if (typeof bound === 'number' && Number.isInteger(bound) && !Number.isSafeInteger(bound)) {
+    if (typeof bound === 'number' && Number.isInteger(bound) && !Number.isSafeInteger(bound))
       faults.add([...path, name], 'must be between -9007199254740991 and 9007199254740991');
-    }
   }
   for (const [low, high] of PAIRS) {
     const [least, most] = [spec[low], spec[high]];
-    if (typeof least === 'number' && typeof most === 'number' && least > most) {
+    if (typeof least === 'number' && typeof most === 'number' && least > most)
       faults.add([...path, high], `must not be below ${low}`);
-    }
   }
 }
 
@@ -110,9 +106,8 @@ function checkValues(spec: ParamSpec, path: Path, faults: FaultLog): void {
     faults.add([...path, 'default'], 'is empty: remove it, an absent parameter is NULL anyway');
     return;
   }
-  for (const { at, message } of compileValue(spec)(spec.default).problems) {
+  for (const { at, message } of compileValue(spec)(spec.default).problems)
     faults.add([...path, 'default', ...at.map(String)], message);
-  }
 }
 
 function checkEnum(schema: ParamSchema, path: Path, faults: FaultLog): boolean {
@@ -133,9 +128,8 @@ function checkEnum(schema: ParamSchema, path: Path, faults: FaultLog): boolean {
 export function checkResultField(spec: unknown, path: Path, faults: FaultLog): void {
   const type = valueAt(spec, ['type']);
   const annotated = valueAt(spec, ['format']) !== undefined;
-  if (annotated && typeof type === 'string' && !['integer', 'number', 'string'].includes(type)) {
+  if (annotated && typeof type === 'string' && !['integer', 'number', 'string'].includes(type))
     faults.addForKey([...path, 'format'], `does not fit the type ${type}: remove it`);
-  }
 }
 
 /** Checks that each parameter in `paging` takes the values of its field. */

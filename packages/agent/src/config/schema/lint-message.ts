@@ -62,9 +62,8 @@ export function lintMessage(error: ErrorObject, value: unknown): string {
 export function unknownKeyMessage(name: string, error: ErrorObject, drivers: readonly string[]): string {
   const known = error.parentSchema?.['properties'];
   const names = isRecord(known) ? Object.keys(known) : [];
-  if (name === '<<') {
+  if (name === '<<')
     return 'merge keys do not exist in YAML 1.2: repeat the keys, or write an alias as the whole value';
-  }
   const accepted = `unknown key; accepted: ${names.join(', ')}`;
   if (drivers.length > 0)
     return `${accepted}; for \`${name}\` set ${drivers.map((each) => `\`driver: ${each}\``).join(' or ')}`;
@@ -74,9 +73,8 @@ export function unknownKeyMessage(name: string, error: ErrorObject, drivers: rea
 
 function typeMessage(type: string, value: unknown): string {
   const message = TYPES[type] ?? 'has the wrong type';
-  if (type === 'string') {
+  if (type === 'string')
     return typeof value === 'number' || typeof value === 'boolean' ? `${message}: put it in quotes` : message;
-  }
   return isQuoted(type, value) ? `${message}: remove the quotes` : message;
 }
 

@@ -93,12 +93,10 @@ function convertReference(root: unknown, error: ErrorObject, faults: FaultLog): 
   const text = valueAt(root, path);
   if (typeof text !== 'string') return false;
   const wanted = String(error.params['type']);
-  if (wanted === 'boolean' && (text === 'true' || text === 'false')) {
+  if (wanted === 'boolean' && (text === 'true' || text === 'false'))
     return replaceAt(root, path, text === 'true');
-  }
-  if ((wanted === 'integer' || wanted === 'number') && /^-?\d{1,17}(\.\d{1,17})?$/.test(text)) {
+  if ((wanted === 'integer' || wanted === 'number') && /^-?\d{1,17}(\.\d{1,17})?$/.test(text))
     return replaceAt(root, path, Number(text));
-  }
   return false;
 }
 

@@ -52,9 +52,8 @@ export function composeYaml(text: string): ComposedYaml {
   const tokens = parseTokens(text, lines);
   if (tokens === undefined) return { contents: null, faults: [fault(0, 'RESOURCE_EXHAUSTION')], toPosition };
   const deep = tooDeep(tokens);
-  if (deep !== undefined) {
+  if (deep !== undefined)
     return { contents: null, faults: [fault(deep.offset, 'RESOURCE_EXHAUSTION')], toPosition };
-  }
   // `readMap` finds duplicate keys, in linear time.
   const composer = new Composer({ prettyErrors: false, uniqueKeys: false });
   const [document, second] = composer.compose(tokens, true, text.length);

@@ -78,9 +78,8 @@ function readNode(node: unknown, spot: Spot, reading: Reading): unknown {
     }
     return readNode(target, { ...spot, depth: spot.depth + 1, inAlias: true }, reading);
   }
-  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) {
+  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
     reading.anchors.set(node.anchor, node);
-  }
   if (isMap(node)) return readMap(node, spot, reading);
   if (isSeq(node)) return readList(node, spot, reading);
   return readScalar(node, spot, value, reading);
@@ -116,9 +115,8 @@ function readList(list: YAMLSeq, spot: Spot, reading: Reading): unknown[] {
 function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading): unknown {
   const { path, key } = spot;
   const scalar = isScalar(node) ? node.value : null;
-  if (typeof scalar === 'number') {
+  if (typeof scalar === 'number')
     return readNumber(scalar, (isScalar(node) && node.source) || String(scalar), path, reading);
-  }
   if (typeof scalar !== 'string') return scalar;
   const { text, replaced, whole, problems } = interpolate(scalar, reading.env);
   const folded = reading.foldedOf(node);
@@ -131,9 +129,8 @@ function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading
     ...(replaced ? { written: scalar } : {}),
   });
   if (problems.length > 0) reading.faults.add(path, [...new Set(problems)].join('; '));
-  if (text.includes('\0') || /\p{Surrogate}/u.test(text)) {
+  if (text.includes('\0') || /\p{Surrogate}/u.test(text))
     reading.faults.add(path, 'must not hold the character U+0000 or half a surrogate pair');
-  }
   return text;
 }
 

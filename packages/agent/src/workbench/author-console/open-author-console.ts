@@ -38,6 +38,7 @@ const MAX_CONNECTIONS = 64;
 const MAX_FORWARDED = 32;
 const MINUTE_MS = 60_000;
 const TOKEN_BYTES = 32;
+const ON_ALL = ['X-Content-Type-Options', 'nosniff', ...SECURITY_HEADERS];
 const NO_STORE = ['Cache-Control', 'no-store', 'Content-Type', 'application/json'];
 
 /** Opens the console for the author of the file. The gateway serves the pages of operators. */
@@ -162,12 +163,6 @@ function send(
   body: string | Uint8Array,
 ): void {
   const length = ['Content-Length', String(Buffer.byteLength(body))];
-  response.writeHead(status, [
-    'X-Content-Type-Options',
-    'nosniff',
-    ...SECURITY_HEADERS,
-    ...length,
-    ...headers,
-  ]);
+  response.writeHead(status, [...ON_ALL, ...length, ...headers]);
   response.end(body);
 }
