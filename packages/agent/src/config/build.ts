@@ -6,10 +6,8 @@ import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
-  type CapabilitySpec,
   type ExampleSpec,
   type IdentitySpec,
-  type DefaultsSpec,
   type OfferSections,
   GATEWAY_DEFAULTS,
   RUNTIME_DEFAULTS,
@@ -144,62 +142,48 @@ export function buildCapabilities(
   positionOf: PositionOf,
 ): readonly Capability[] {
   return Object.entries(capabilities).map(([name, spec]) => {
+    const path = ['capabilities', name];
+    const limits = { ...defaults, ...spec.policy };
     const database = spec.database ?? usual;
+    const examples = spec.examples?.map((example, index) =>
+      buildExample(example, positionOf([...path, 'examples', String(index)])),
+    );
     return {
-      ...buildCapability(name, spec, defaults, positionOf),
+      name,
+      description: spec.description ?? '',
+      sql: spec.sql,
+      params: Object.entries(spec.params ?? {}).map(
+        ([param, { required = false, description, from, ...schema }]) => ({
+          name: param,
+          required: required || from !== undefined,
+          ...(description === undefined ? {} : { description }),
+          ...(from === undefined ? {} : { from }),
+          schema,
+          position: positionOf([...path, 'params', param]),
+        }),
+      ),
+      result: Object.entries(spec.result).map(([field, { nullable = true, ...rest }]) => ({
+        name: field,
+        ...rest,
+        nullable,
+        position: positionOf([...path, 'result', field]),
+      })),
+      ...(spec.paging === undefined ? {} : { paging: spec.paging }),
+      limits: {
+        timeoutMs: parseDuration(limits.timeout ?? '30s'),
+        maxRows: limits.max_rows ?? 1000,
+        maxBytes: parseSize(limits.max_bytes ?? '1MB'),
+        onLimit: spec.policy?.on_limit ?? 'truncate',
+      },
+      allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
+      allowForeignTables: spec.policy?.allow_foreign_tables ?? [],
+      exposeInOpenapi: spec.expose_in_openapi ?? true,
+      position: positionOf(path),
+      sqlPosition: positionOf([...path, 'sql']),
+      ...(examples === undefined ? {} : { examples }),
       ...(database === undefined ? {} : { database }),
     };
   });
-}
-
-function buildCapability(
-  name: string,
-  spec: CapabilitySpec,
-  defaults: DefaultsSpec,
-  positionOf: PositionOf,
-): Capability {
-  const path = ['capabilities', name];
-  const limits = { ...defaults, ...spec.policy };
-  return {
-    name,
-    description: spec.description ?? '',
-    sql: spec.sql,
-    params: Object.entries(spec.params ?? {}).map(
-      ([param, { required = false, description, from, ...schema }]) => ({
-        name: param,
-        required: required || from !== undefined,
-        ...(description === undefined ? {} : { description }),
-        ...(from === undefined ? {} : { from }),
-        schema,
-        position: positionOf([...path, 'params', param]),
-      }),
-    ),
-    result: Object.entries(spec.result).map(([field, { nullable = true, ...rest }]) => ({
-      name: field,
-      ...rest,
-      nullable,
-      position: positionOf([...path, 'result', field]),
-    })),
-    ...(spec.paging === undefined ? {} : { paging: spec.paging }),
-    limits: {
-      timeoutMs: parseDuration(limits.timeout ?? '30s'),
-      maxRows: limits.max_rows ?? 1000,
-      maxBytes: parseSize(limits.max_bytes ?? '1MB'),
-      onLimit: spec.policy?.on_limit ?? 'truncate',
-    },
-    allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
-    allowForeignTables: spec.policy?.allow_foreign_tables ?? [],
-    exposeInOpenapi: spec.expose_in_openapi ?? true,
-    position: positionOf(path),
-    sqlPosition: positionOf([...path, 'sql']),
-    ...(spec.examples === undefined
-      ? {}
-      : {
-          examples: spec.examples.map((example, index) =>
-            buildExample(example, positionOf([...path, 'examples', String(index)])),
-          ),
-        }),
-  };
 }
 
 function buildExample(spec: ExampleSpec, position: Position): Example {

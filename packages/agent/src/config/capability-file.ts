@@ -1,5 +1,5 @@
 import type { ExamplePrincipal, Expectation } from '../capabilities/example.ts';
-import type { ParamSchema, ResultType } from '../capabilities/model.ts';
+import type { ParamSchema, ResultField } from '../capabilities/model.ts';
 import type { DatabaseSection } from '../databases/driver/driver.ts';
 
 export const RUNTIME_DEFAULTS = {
@@ -111,9 +111,4 @@ export interface ParamSpec extends ParamSchema {
   readonly from?: string;
 }
 
-interface ResultSpec {
-  readonly type: ResultType;
-  readonly description?: string;
-  readonly format?: string;
-  readonly nullable?: boolean;
-}
+type ResultSpec = Omit<ResultField, 'name' | 'nullable' | 'position'> & { readonly nullable?: boolean };

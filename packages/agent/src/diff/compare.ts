@@ -28,13 +28,11 @@ function compareService(old: Contract, now: Contract, changes: Changes): void {
     changes.add('risky', ['service', 'description'], 'changed: models read it');
   if (old.file !== undefined && now.file !== undefined) {
     const [before, after] = [old.file.serviceId, now.file.serviceId];
-    if (before !== after && after === undefined) changes.add('compatible', ['service', 'id'], 'removed');
-    else if (before !== after)
-      changes.add(
-        before === undefined ? 'risky' : 'breaking',
-        ['service', 'id'],
-        `${before === undefined ? 'new' : 'changed'}: calls of other services are refused`,
-      );
+    const service = changes.below('service', 'id');
+    const effect = 'calls of other services are refused';
+    if (before !== after && after === undefined) service.add('compatible', [], 'removed');
+    else if (before === undefined && after !== undefined) service.add('risky', [], `new: ${effect}`);
+    else if (before !== after) service.add('breaking', [], `changed: ${effect}`);
     if (JSON.stringify(old.file.identity) !== JSON.stringify(now.file.identity))
       changes.add('risky', ['identity'], 'changed: other callers than before may be refused');
   } else if (old.file === undefined && now.file === undefined) {

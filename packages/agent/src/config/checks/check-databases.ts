@@ -25,10 +25,8 @@ export function checkDatabases(root: unknown, faults: FaultLog): void {
     const database = valueAt(root, path) ?? usual ?? (names === undefined ? UNNAMED : undefined);
     if (typeof database === 'string') checkForeignTables(root, name, database, faults);
     if (names === undefined || names.length === 0 || (valueAt(root, path) ?? usual) !== undefined) continue;
-    faults.add(
-      path,
-      `is required, for there are several: ${names.join(', ')}; or give \`defaults.database\``,
-    );
+    const message = `is required, for there are several: ${names.join(', ')}; or give \`defaults.database\``;
+    faults.add(path, message);
   }
 }
 
@@ -43,10 +41,8 @@ function checkName(root: unknown, path: Path, names: readonly string[] | undefin
   const name = valueAt(root, path);
   if (typeof name !== 'string') return;
   if (names === undefined) {
-    faults.addForKey(
-      path,
-      'names a database, but the file has no `databases`: remove it, or name them there',
-    );
+    const message = 'names a database, but the file has no `databases`: remove it, or name them there';
+    faults.addForKey(path, message);
   } else if (!names.includes(name)) {
     const close = nearestWithin(name, names);
     const hint = close === undefined ? '' : `: did you mean ${close}?`;

@@ -95,10 +95,8 @@ function checkPrincipal(root: unknown, path: Path, faults: FaultLog): void {
   const ofToken = OF_TOKENS.filter((name) => name in principal);
   if ('key_name' in principal) {
     for (const name of ofToken) {
-      faults.addForKey(
-        [...path, 'principal', name],
-        'does not go with `key_name`: a call is by an API key or by a token',
-      );
+      const message = 'does not go with `key_name`: a call is by an API key or by a token';
+      faults.addForKey([...path, 'principal', name], message);
     }
   }
   const claims = 'claims' in principal ? parseClaims(principal['claims']) : undefined;
@@ -107,10 +105,8 @@ function checkPrincipal(root: unknown, path: Path, faults: FaultLog): void {
       faults.add([...path, 'principal', 'claims', ...at.map(String)], message);
   }
   if (valueAt(root, ['identity']) === undefined && (ofToken.length > 0 || 'claims' in principal)) {
-    faults.add(
-      [...path, 'principal'],
-      'needs `identity`, without which the agent knows of who calls the name of the API key alone',
-    );
+    const message = 'needs `identity`, without which the agent knows only the name of the API key that calls';
+    faults.add([...path, 'principal'], message);
   }
 }
 

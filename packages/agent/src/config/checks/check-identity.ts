@@ -16,30 +16,21 @@ export function checkIdentity(root: unknown, faults: FaultLog): readonly string[
   const identity = valueAt(root, ['identity']);
   if (!isRecord(identity)) return [];
   const { trust, api_keys: apiKeys, issuers, max_age: maxAge } = identity;
-  if (trust === 'gateway') {
-    if (issuers !== undefined) {
-      faults.addForKey(
-        ['identity', 'issuers'],
-        'belongs to `trust: token`: under `trust: gateway` the gateway alone verifies tokens',
-      );
-    }
-    if (apiKeys === 'refuse') {
-      faults.add(
-        ['identity', 'api_keys'],
-        'must be accept: under `trust: gateway` the word of the gateway counts for keys and tokens alike',
-      );
-    }
-  } else if (trust === 'token' && issuers === undefined) {
-    faults.add(['identity', 'issuers'], 'is required under `trust: token`');
+  if (trust === 'gateway' && issuers !== undefined) {
+    const message = 'belongs to `trust: token`: under `trust: gateway` the gateway alone verifies tokens';
+    faults.addForKey(['identity', 'issuers'], message);
   }
-  if (typeof maxAge === 'string') checkMaxAge(maxAge, faults);
+  if (trust === 'gateway' && apiKeys === 'refuse') {
+    const message =
+      'must be accept: under `trust: gateway` the word of the gateway counts for keys and tokens alike';
+    faults.add(['identity', 'api_keys'], message);
+  }
+  if (trust === 'token' && issuers === undefined)
+    faults.add(['identity', 'issuers'], 'is required under `trust: token`');
+  const age = typeof maxAge === 'string' ? parseDuration(maxAge) : undefined;
+  if (age !== undefined && !(age % 1000 === 0 && age >= 1000 && age <= GREATEST_AGE_MS))
+    faults.add(['identity', 'max_age'], 'must be whole seconds, from 1s to 8760h');
   return trust === 'token' && Array.isArray(issuers) ? checkIssuers(root, issuers, faults) : [];
-}
-
-function checkMaxAge(text: string, faults: FaultLog): void {
-  const age = parseDuration(text);
-  if (age % 1000 === 0 && age >= 1000 && age <= GREATEST_AGE_MS) return;
-  faults.add(['identity', 'max_age'], 'must be whole seconds, from 1s to 8760h');
 }
 
 /** Stands for a URL at fault, which would otherwise be reported again as missing audiences. */
@@ -64,13 +55,8 @@ export function checkPinned(root: unknown, path: Path, faults: FaultLog): void {
   const from: Path = [...path, 'from'];
   if (identity === undefined)
     faults.addForKey(from, 'needs `identity`, which says whose word the agent takes for who calls');
-  for (const name of OF_SENT_PARAMETERS) {
-    if (name in spec)
-      faults.addForKey(
-        [...path, name],
-        'does not go with `from`: callers neither send the parameter nor see it',
-      );
-  }
+  const notSent = 'does not go with `from`: callers neither send the parameter nor see it';
+  for (const name of OF_SENT_PARAMETERS) if (name in spec) faults.addForKey([...path, name], notSent);
   checkType(spec, path, faults);
   if (isRecord(identity)) checkSource(identity, spec['from'], from, faults);
 }
@@ -86,10 +72,8 @@ function checkType(spec: Readonly<Record<string, unknown>>, path: Path, faults: 
   }
   const itemType = isRecord(items) ? items['type'] : undefined;
   if (isClaim && typeof itemType === 'string' && !TEXT_TYPES.has(itemType)) {
-    faults.add(
-      [...path, 'items', 'type'],
-      'must be string, uuid, date or datetime: lists of claims hold texts',
-    );
+    const message = 'must be string, uuid, date or datetime: lists of claims hold texts';
+    faults.add([...path, 'items', 'type'], message);
   }
 }
 
@@ -103,10 +87,8 @@ function checkSource(
   const { trust, api_keys: apiKeys, issuers } = identity;
   if (trust !== 'token' || apiKeys === 'accept' || !Array.isArray(issuers)) return;
   if (source === 'principal.key_name') {
-    faults.add(
-      from,
-      'is never known: `identity` refuses API keys; set `api_keys: accept`, or take something else',
-    );
+    const remedy = 'set `api_keys: accept`, or take something else';
+    faults.add(from, `is never known: \`identity\` refuses API keys; ${remedy}`);
   }
   const claim = CLAIM.exec(source)?.[1];
   const maps: readonly unknown[] = issuers.map((issuer: unknown) => valueAt(issuer, ['claims']));

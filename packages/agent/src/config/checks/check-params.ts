@@ -51,14 +51,11 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
   }
   if ('default' in spec && spec['required'] === true)
     faults.add([...path, 'default'], 'a required parameter cannot have a default: remove one of the two');
-  // Values are compared with constraints only if the constraints have no faults themselves.
-  const isSound = faults.list().length === before && !isPatternFaulty(path, faults);
+  // Values are compared with constraints only if those have no faults. The fault of a pattern may be older than this check,
+  // for example a variable that is not set, and then no second one is recorded.
+  const hasFaultyPattern = [path, [...path, 'items']].some((at) => faults.has([...at, 'pattern']));
+  const isSound = faults.list().length === before && !hasFaultyPattern;
   if (isSound && isParamSpec(spec)) checkValues(spec, path, faults);
-}
-
-/** A fault of reading, such as a variable that is not set, hides a fault of the pattern itself. */
-function isPatternFaulty(path: Path, faults: FaultLog): boolean {
-  return [path, [...path, 'items']].some((at) => faults.has([...at, 'pattern']));
 }
 
 /** `elsewhere`: constraints that only a whole parameter takes; the schema refuses them here. */
@@ -156,10 +153,8 @@ function checkTypes(taken: unknown, given: unknown, path: Path, faults: FaultLog
   if (typeof taken !== 'string' || typeof given !== 'string') return;
   // In results a UUID is a string.
   if (given === (taken === 'uuid' ? 'string' : taken)) return;
-  faults.add(
-    path,
-    `must be a field of the type of the parameter: the field is ${given}, the parameter ${taken}`,
-  );
+  const types = `the field is ${given}, the parameter ${taken}`;
+  faults.add(path, `must be a field of the type of the parameter: ${types}`);
 }
 
 function hint(name: string, known: unknown): string {

@@ -70,10 +70,8 @@ function readNode(node: unknown, spot: Spot, reading: Reading): unknown {
   if (isAlias(node)) {
     const target = reading.anchors.get(node.source);
     if (target === undefined) {
-      reading.faults.add(
-        path,
-        'this alias names no anchor that stands before it; quote a text that begins with `*`',
-      );
+      const message = 'this alias names no anchor that stands before it; quote a text that begins with `*`';
+      reading.faults.add(path, message);
       return undefined;
     }
     return readNode(target, { ...spot, depth: spot.depth + 1, inAlias: true }, reading);
@@ -104,11 +102,8 @@ function readMap(map: YAMLMap, spot: Spot, reading: Reading): Record<string, unk
 function readList(list: YAMLSeq, spot: Spot, reading: Reading): unknown[] {
   return list.items.map((item, index) => {
     const key = reading.positionOf(item) ?? spot.key;
-    return readNode(
-      item,
-      { ...spot, path: [...spot.path, String(index)], key, depth: spot.depth + 1 },
-      reading,
-    );
+    const path = [...spot.path, String(index)];
+    return readNode(item, { ...spot, path, key, depth: spot.depth + 1 }, reading);
   });
 }
 

@@ -14,11 +14,6 @@ export type Side =
   /** `isUnreachable`: a gateway could not be asked; otherwise the operand itself is wrong. */
   | { readonly kind: 'faults'; readonly faults: readonly Fault[]; readonly isUnreachable: boolean };
 
-interface FileToRead {
-  readonly name: string;
-  readonly content: Uint8Array;
-}
-
 /** Many times the depth of what a gateway serves. */
 const DEPTH_MAX = 200;
 const NO_DESCRIPTION = 'is no OpenAPI description of capabilities: name the `/openapi.json` of a gateway';
@@ -32,12 +27,9 @@ export function urlOf(operand: string): URL | undefined {
 export async function readSides(operands: readonly string[], apiKey: string): Promise<readonly Side[]> {
   const sides = operands.map((operand) => urlOf(operand) ?? readFile(operand));
   const files = sides.filter((side) => 'content' in side);
+  const offersOf = files.map(({ name, content }) => ({ file: name, content }));
   const report: OffersReport =
-    files.length === 0
-      ? { offers: [] }
-      : await readOffersInChildProcess({
-          offersOf: files.map(({ name, content }) => ({ file: name, content })),
-        });
+    files.length === 0 ? { offers: [] } : await readOffersInChildProcess({ offersOf });
   const read: Side[] = [];
   for (const side of sides) {
     if ('kind' in side) read.push(side);
@@ -47,7 +39,7 @@ export async function readSides(operands: readonly string[], apiKey: string): Pr
   return read;
 }
 
-function readFile(name: string): FileToRead | Side {
+function readFile(name: string): { readonly name: string; readonly content: Uint8Array } | Side {
   let content: Uint8Array;
   try {
     content = readFileSync(name);
