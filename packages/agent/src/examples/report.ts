@@ -34,7 +34,7 @@ export function textReport(report: ExamplesReport): string {
   const sum = `${counted(results.length, 'example', 'examples')}, ${results.length - failed.length} as expected`;
   const end = `${sum}${failed.length === 0 ? '' : `, ${failed.length} not`} (${Math.round(ms)} ms)`;
   const isTold = results.some(({ hasPrincipal }) => hasPrincipal);
-  const note = isTold ? ['who calls is taken as the examples say, nothing of it was verified'] : [];
+  const note = isTold ? ['who calls is taken from the examples, and nothing verified it'] : [];
   return `${[...lines, ...note, end].join('\n')}\n`;
 }
 

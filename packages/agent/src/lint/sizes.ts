@@ -9,7 +9,7 @@ const LIST_TOKENS = 10_000;
 const RESULT_TOKENS = 20_000;
 
 const OTHER_WAYS =
-  'give each API key those alone that it needs, shorten descriptions, or hide some with `expose_in_openapi: false`';
+  'give each API key only the capabilities that it needs, shorten descriptions, or hide some with `expose_in_openapi: false`';
 
 const toolSize = findingOf('tool-size', 'warn');
 const resultSize = findingOf('result-size', 'advice');

@@ -87,7 +87,7 @@ function whyNothing({ table, columns, hidden, parents }: TableParts): string | u
   if (columns.size === 0) return 'no column is left to give';
   const isKey = table.keys.some((key) => [...columns.keys()].every((name) => key.columns.includes(name)));
   const tellsMore = parents.length > 0 || columns.size > 1;
-  return hidden.length > 0 && isKey && !tellsMore ? 'of its columns only the key is left to give' : undefined;
+  return hidden.length > 0 && isKey && !tellsMore ? 'only its key is left to give' : undefined;
 }
 
 function keyOf(schema: string, name: string): string {

@@ -25,7 +25,7 @@ export function checkDatabases(root: unknown, faults: FaultLog): void {
     const database = valueAt(root, path) ?? usual ?? (names === undefined ? UNNAMED : undefined);
     if (typeof database === 'string') checkForeignTables(root, name, database, faults);
     if (names === undefined || names.length === 0 || (valueAt(root, path) ?? usual) !== undefined) continue;
-    const message = `is required, for there are several: ${names.join(', ')}; or give \`defaults.database\``;
+    const message = `is required, because there are several: ${names.join(', ')}; or give \`defaults.database\``;
     faults.add(path, message);
   }
 }

@@ -85,7 +85,7 @@ function checkWorkers(root: unknown, faults: FaultLog): void {
     const connections = valueAt(root, [...section, 'max_connections']) ?? usual;
     if (typeof workers !== 'number' || typeof connections !== 'number' || workers <= connections) continue;
     const most = `\`${dottedPath([...section, 'max_connections'])}\` (${connections})`;
-    faults.add(['runtime', 'workers'], `must be <= ${most}, for each worker needs a connection`);
+    faults.add(['runtime', 'workers'], `must be <= ${most}, because each worker needs a connection`);
   }
 }
 

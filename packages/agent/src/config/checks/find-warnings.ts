@@ -18,7 +18,7 @@ function swallowed({ capabilities }: CapabilityFile, faults: FaultLog): readonly
     if (found === undefined || value === undefined) return [];
     const column = found.line === 0 ? value.column + found.column : found.column + 1;
     const message =
-      'this comment takes what follows with it, for the lines of this text are joined: write `sql: |`, or the comment as /* ... */';
+      'this comment swallows what follows, because YAML joins the lines of this text: write `sql: |`, or the comment as /* ... */';
     return [fault(path, message, { line: value.line + found.line, column })];
   });
 }

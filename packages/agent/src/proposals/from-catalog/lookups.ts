@@ -36,8 +36,8 @@ export function getDrafts(parts: TableParts): Drafts {
     const name = isFirst ? `get_${slug}` : `get_${slug}_by_${key.columns.map(slugOf).join('_and_')}`;
     const columns = keyColumns(parts, key);
     if (columns === undefined) {
-      const ofKey = `of its key ${key.columns.join(', ')}`;
-      return { name, reason: `${ofKey} a column is left out or has no type to call by` };
+      const ofKey = `a column of its key ${key.columns.join(', ')}`;
+      return { name, reason: `${ofKey} is left out or has no type for a parameter` };
     }
     const giveName = nameGiver(63);
     const params = columns.map((column) => paramFor(giveName(paramNameOf(column)), column, true));
@@ -66,7 +66,7 @@ export function listDrafts(parts: TableParts): Drafts {
     const reason =
       table.keys.length === 0
         ? `a ${table.kind} without a key to page by`
-        : 'no key to page by whose columns all leave and are never null';
+        : 'no key to page by: its columns must never be null, and callers must see all of them';
     return [{ name, reason }];
   }
   const { list, from, fields, reads } = selectAll(parts);

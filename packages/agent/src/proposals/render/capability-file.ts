@@ -45,8 +45,8 @@ export function renderCapabilityFile(file: CapabilityFile): string {
   const database = Object.entries({ ...section, ...login });
   const parts = [
     `# Proposed by svc-agent init from the catalogs of the database; no row was read. Read it before you serve it.
-# Which columns look personal or secret is a guess by their names, types and comments: look through those that
-# are given as well as through those that are left out.${account === undefined ? '' : ' reader.sql lets the account read what is used here.'}
+# Whether a column looks personal or secret is guessed from its name, type and comment: review the columns that are
+# given as well as those that are left out.${account === undefined ? '' : ' reader.sql lets the account read what is used here.'}
 
 service:
   title: ${yamlValue(catalog.name)}
