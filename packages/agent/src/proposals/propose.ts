@@ -1,7 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogTable, ColumnGrant } from '../databases/driver/catalog.ts';
 import { nameGiver, slugOf } from './capability-names.ts';
 import { getDrafts, listDrafts, type Draft, type Drafts } from './from-catalog/lookups.ts';
-import type { LeftOut, Proposal, ProposedCapability, ProposedTable } from './model.ts';
+import type { LeftOut, Proposal, ProposedTable } from './model.ts';
 import { sensitivityOf } from './personal-columns.ts';
 import { countDrafts, searchDrafts } from './from-catalog/surveys.ts';
 import { tablePartsOf, type TableParts } from './from-catalog/table-parts.ts';
@@ -33,12 +33,11 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   const byName = new Map(readable.map((table) => [keyOf(table.schema, table.name), table]));
   const hidden = new Map(tables.map((table) => [table, hiddenColumns(table, options)]));
   const slugs = tableSlugs(tables);
+  const hiddenIn = (table: CatalogTable): readonly LeftOut[] => hidden.get(table) ?? [];
+  const find = (schema: string, name: string): CatalogTable | undefined => byName.get(keyOf(schema, name));
+  const giveName = nameGiver();
   const drafted = tables.map((table) => {
-    const parts = tablePartsOf(table, {
-      slug: slugs.get(table) ?? '',
-      hiddenIn: (other) => hidden.get(other) ?? [],
-      find: (schema, name) => byName.get(keyOf(schema, name)),
-    });
+    const parts = tablePartsOf(table, slugs.get(table) ?? '', hiddenIn, find);
     const nothing = isSeen(table) ? (unreadable(table) ?? whyNothing(parts)) : UNSEEN_REASON;
     const all: Drafts =
       nothing === undefined
@@ -49,30 +48,24 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
             ...countDrafts(parts),
           ]
         : [];
+    const drafts = all.filter((draft) => 'wave' in draft);
     return {
       table,
       hiddenColumns: parts.hidden,
       ...(nothing === undefined ? {} : { nothing }),
-      drafts: all.filter((draft) => 'wave' in draft),
+      drafts: drafts.map((draft) => ({ ...draft, name: giveName(draft.name) })),
       leftOut: all.filter((draft) => 'reason' in draft),
     };
   });
-
-  const giveName = nameGiver();
-  const named = new Map<Draft, ProposedCapability>();
-  for (const { drafts } of drafted) {
-    for (const draft of drafts) named.set(draft, { ...draft, name: giveName(draft.name) });
-  }
   const kept = new Set(mostUseful(tables, drafted, options.max));
-  const pick = (drafts: readonly Draft[], isKept: boolean): readonly ProposedCapability[] =>
-    drafts.flatMap((draft) => (kept.has(draft) === isKept ? (named.get(draft) ?? []) : []));
   const proposed = drafted.map(({ drafts, ...table }): ProposedTable => ({
     ...table,
-    capabilities: pick(drafts, true),
+    capabilities: drafts.filter((draft) => kept.has(draft)),
   }));
+  const beyondMax = drafted.flatMap(({ drafts }) => drafts.filter((draft) => !kept.has(draft)));
   return {
     tables: proposed,
-    beyondMax: drafted.flatMap(({ drafts }) => pick(drafts, false).map(({ name }) => name)),
+    beyondMax: beyondMax.map(({ name }) => name),
     grants: grantsFor(tables, proposed),
   };
 }

@@ -23,10 +23,8 @@ export function searchDrafts(parts: TableParts, contains: (column: string, param
   const served = texts.filter((column) => indexed.has(column.name));
   const tooMany = served.length > 0 ? undefined : whyTooMany(parts);
   if (tooMany !== undefined) return [{ name, reason: `${tooMany}, and no index finds parts of its texts` }];
-  const telling = ({ name: column }: CatalogColumn): number => {
-    const at = wordsOf(column).findLastIndex((word) => TELLING.has(word));
-    return at === -1 ? 1 : 0;
-  };
+  const telling = ({ name: column }: CatalogColumn): number =>
+    wordsOf(column).some((word) => TELLING.has(word)) ? 0 : 1;
   const searched = (served.length > 0 ? served : texts)
     .toSorted((a, b) => telling(a) - telling(b))
     .slice(0, SEARCHED_MAX);

@@ -35,15 +35,9 @@ const NAMING = new Set(['name', 'title', 'label']);
 
 export function tablePartsOf(
   table: CatalogTable,
-  {
-    slug,
-    hiddenIn,
-    find,
-  }: {
-    readonly slug: string;
-    readonly hiddenIn: (table: CatalogTable) => readonly LeftOut[];
-    readonly find: (schema: string, name: string) => CatalogTable | undefined;
-  },
+  slug: string,
+  hiddenIn: (table: CatalogTable) => readonly LeftOut[],
+  find: (schema: string, name: string) => CatalogTable | undefined,
 ): TableParts {
   const visibleIn = (other: CatalogTable): readonly CatalogColumn[] => {
     const hidden = new Set(hiddenIn(other).map(({ name }) => name));
