@@ -68,7 +68,7 @@ export interface IdentitySpec {
   readonly issuers?: readonly unknown[];
 }
 
-export interface DefaultsSpec extends LimitsSpec {
+interface DefaultsSpec extends LimitsSpec {
   readonly readonly?: true;
   readonly database?: string;
 }
@@ -79,7 +79,7 @@ interface LimitsSpec {
   readonly max_bytes?: string | number;
 }
 
-export interface CapabilitySpec {
+interface CapabilitySpec {
   readonly description?: string;
   readonly database?: string;
   readonly sql: string;

@@ -26,7 +26,7 @@ ajv.addKeyword({
 const compiled = new Map<string, ValidateFunction>();
 
 /** What is wrong in a value. `at` are the keys and indexes that lead to the place. */
-export interface ValueProblem {
+interface ValueProblem {
   readonly at: readonly (string | number)[];
   /** Never holds the value. */
   readonly message: string;

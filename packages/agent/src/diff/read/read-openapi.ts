@@ -1,9 +1,12 @@
 import { CAPABILITY_PATH_PREFIX } from '@svc/protocol';
 import { isRecord } from '../../capabilities/is-record.ts';
-import { TEXT_FORMATS } from '../../capabilities/model.ts';
+import { TEXT_FORMATS, type Capability } from '../../capabilities/model.ts';
+import { describeCapabilities } from '../../capabilities/openapi/describe-capabilities.ts';
+import type { Offer } from '../../config/load.ts';
 import type {
   Bound,
   CapabilityContract,
+  CapabilityTerms,
   Contract,
   FieldContract,
   Named,
@@ -54,6 +57,36 @@ export function readOpenApi(document: unknown): Contract | undefined {
     ),
     errorCodes: readErrorCodes(recordAt(document, 'components', 'schemas')),
   };
+}
+
+/** Reads a capability file as callers see it once it is served. Hidden capabilities are included: they can be called. */
+export function contractOfOffer(offer: Omit<Offer, 'drivers'>): Contract {
+  const { service, serviceId, capabilities, identity } = offer;
+  const { openapi } = describeCapabilities({
+    service,
+    capabilities: capabilities.map((capability) => ({ ...capability, exposeInOpenapi: true })),
+    ...(identity === undefined ? {} : { identity: {} }),
+  });
+  const contract = readOpenApi(openapi);
+  if (contract === undefined) throw new Error('the description of the capabilities is no OpenAPI document');
+  return {
+    ...contract,
+    capabilities: new Map(
+      capabilities.flatMap((capability) => {
+        const described = contract.capabilities.get(capability.name);
+        return described === undefined
+          ? []
+          : [[capability.name, { ...described, file: termsOf(capability) }] as const];
+      }),
+    ),
+    file: { ...(serviceId === undefined ? {} : { serviceId }), identity },
+  };
+}
+
+function termsOf(capability: Capability): CapabilityTerms {
+  const { limits, exposeInOpenapi, params, sql, allowFunctions, allowForeignTables } = capability;
+  const needs = [...new Set(params.flatMap(({ from }) => from ?? []))];
+  return { isHidden: !exposeInOpenapi, ...limits, needs, sql, allowFunctions, allowForeignTables };
 }
 
 function readOperation(operation: Json): CapabilityContract {

@@ -3,10 +3,9 @@ import { readProblem } from '@svc/edge';
 import type { Fault } from '../../capabilities/fault.ts';
 import { readOffersInChildProcess } from '../../start-up/child-process.ts';
 import type { OffersReport } from '../../start-up/report.ts';
-import { contractOfOffer } from './contract-of-offer.ts';
 import type { Contract } from '../contract.ts';
 import { fetchOpenApi } from './fetch-openapi.ts';
-import { readOpenApi } from './read-openapi.ts';
+import { contractOfOffer, readOpenApi } from './read-openapi.ts';
 
 /** One operand of `diff`. */
 export type Side =

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../trial/open-trial.ts';
-import { differences, judge, showKind, showValue } from './judge.ts';
+import { differences, judge, showKind, showValue } from './run-examples.ts';
 
 function rows(...of: readonly unknown[]): Answer {
   return { kind: 'rows', rows: Buffer.from(JSON.stringify(of)), count: of.length, truncated: false };
