@@ -56,5 +56,5 @@ describe('create-agent-secret output', () => {
 });
 
 it('help names every setting', () => {
-  for (const setting of SETTINGS) expect(renderHelp(PROGRAM, undefined)).toContain(setting);
+  for (const setting of Object.keys(SETTINGS)) expect(renderHelp(PROGRAM, undefined)).toContain(setting);
 });

@@ -151,11 +151,11 @@ function isSameAddress(one: ListenAddress | undefined, other: ListenAddress | un
 
 function unknownSettings(env: Environment): readonly string[] {
   return Object.keys(env)
-    .filter((name) => name.startsWith('GATEWAY_') && !SETTINGS.some((setting) => setting === name))
+    .filter((name) => name.startsWith('GATEWAY_') && !Object.hasOwn(SETTINGS, name))
     .toSorted()
     .map(
       (name) =>
-        `${name} is not a setting of the gateway and is ignored; did you mean ${nearest(name, SETTINGS)}?`,
+        `${name} is not a setting of the gateway and is ignored; did you mean ${nearest(name, Object.keys(SETTINGS))}?`,
     );
 }
 
