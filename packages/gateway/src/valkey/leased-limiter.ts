@@ -8,6 +8,7 @@ import {
   type RateLimiter,
   type RequestLimiter,
 } from '../access/rate-limit.ts';
+import type { ValkeyCounters } from '../telemetry/metrics.ts';
 
 /**
  * Asks those who keep the shared bucket for up to `most` tokens, and for none rather than fewer than `least`.
@@ -22,13 +23,6 @@ export type AskLease = (
 
 /** Whom a limit counts; those of one kind never meet those of another. */
 export type LimitKind = 'source' | 'principal';
-
-export interface ValkeyCounters {
-  /** Undefined in a worker: its primary has the connection. */
-  readonly up: boolean | undefined;
-  /** A worker counts the answers of its primary that came too late, the primary those of Valkey. */
-  readonly leases: { readonly granted?: number; readonly refused?: number; readonly unanswered: number };
-}
 
 /** What a process shares with others: other gateways, other workers, or both. */
 export interface Sharing {

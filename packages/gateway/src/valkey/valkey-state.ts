@@ -1,6 +1,7 @@
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
-import type { Sharing, ValkeyCounters } from './leased-limiter.ts';
+import type { ValkeyCounters } from '../telemetry/metrics.ts';
+import type { Sharing } from './leased-limiter.ts';
 import { keepRevocations } from './revocations.ts';
 import { createValkeyLeases, type LeaseCounts } from './valkey-leases.ts';
 
