@@ -42,7 +42,7 @@ import { createLiveServices } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { joinSiblings } from './cluster/link/join-siblings.ts';
 import type { LoadedServices } from './config/load.ts';
-import type { ReadFile } from './config/tls-files.ts';
+import type { ReadFile } from './config/read-settings.ts';
 import { cancelAnywhere } from './cluster/shared/mcp-cancels.ts';
 import { createLeasedBodies } from './cluster/memory/leased-bodies.ts';
 import { createLeasedResults } from './cluster/memory/leased-results.ts';

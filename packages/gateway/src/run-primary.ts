@@ -16,7 +16,7 @@ import {
 import { WITHOUT_DEBUGGER } from '@svc/edge/ignore-signals';
 import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
-import type { ReadFile } from './config/tls-files.ts';
+import type { ReadFile } from './config/read-settings.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';

@@ -1,4 +1,4 @@
-import type { Fault } from './fault.ts';
+import type { Fault } from './read-settings.ts';
 
 export type EnvFile =
   | { readonly values: Readonly<Record<string, string>> }

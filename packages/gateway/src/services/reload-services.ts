@@ -1,6 +1,6 @@
 import type { LoadedServices } from '../config/load.ts';
 import type { ServiceConfig } from '../config/model.ts';
-import type { ReadFile } from '../config/tls-files.ts';
+import type { ReadFile } from '../config/read-settings.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { changesBetween } from './changes.ts';
 import { watchFiles, type FileWatch } from './watch-files.ts';

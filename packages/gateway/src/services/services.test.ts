@@ -23,7 +23,8 @@ import {
   type PeerByHand,
 } from '../agents/unauthenticated-peer.testing.ts';
 import { createKey } from '../auth/api-keys/create-key.ts';
-import { loadConfig, loadServices, type Environment } from '../config/load.ts';
+import { loadConfig, loadServices } from '../config/load.ts';
+import type { Environment } from '../config/read-settings.ts';
 import { startGateway, type RunningGateway } from '../gateway.ts';
 import { ask, type Answer } from '../http/server-by-hand.testing.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { ReadFile } from '../config/tls-files.ts';
+import type { ReadFile } from '../config/read-settings.ts';
 
 export interface FileWatch {
   /** Looks now, besides every two seconds. */

@@ -1,5 +1,6 @@
+import { readListenAddress, type ListenAddress } from '@svc/edge';
 import { namesReplicas, namesReplicasRightly, normalizeAudience } from '@svc/protocol';
-import { bad, good, listItems, parseList, type Parsed } from './parsed.ts';
+import { bad, good, listItems, parseList, quoted, type Parsed } from './parsed.ts';
 
 /** Problems do not show the URL: it may carry credentials. */
 export function parsePublicUrl(text: string): Parsed<string> {
@@ -27,6 +28,13 @@ export function parseAgentUrl(text: string): Parsed<string> {
 /** The agent endpoint under the public URL, as agents address it. */
 export function agentUrlOf(publicUrl: string): string {
   return normalizeAudience(`${publicUrl.replace(/^http/, 'ws')}/ws/agent`);
+}
+
+/** Reads `:<port>`, `<host>:<port>` or `[<IPv6>]:<port>`. */
+export function parseListenAddress(text: string): Parsed<ListenAddress> {
+  const address = readListenAddress(text);
+  const accepted = 'accepted: :<port>, <host>:<port> or [<IPv6 address>]:<port>, port 0 to 65535';
+  return address === undefined ? bad(`${quoted(text)} is not a listen address; ${accepted}`) : good(address);
 }
 
 /** Reads `*`, or exact origins in the spelling that browsers send. */

@@ -18,7 +18,7 @@ import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readProblem } from '@svc/edge';
 import type { CreatedKey } from '../../auth/api-keys/create-key.ts';
-import { parseJsonArray } from '../parse/json-array.ts';
+import { parseJsonArray } from '../parse/json.ts';
 import { bad, good, type Parsed } from '../parse/parsed.ts';
 import { parseKeyEntries } from './key-records.ts';
 

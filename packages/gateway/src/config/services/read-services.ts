@@ -1,4 +1,3 @@
-import { readProblem } from '@svc/edge';
 import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Issuer } from '@svc/identity';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
@@ -10,8 +9,7 @@ import { MAX_RECORDS, parseKeyRecords } from './key-records.ts';
 import { atLeastOne, bad, good, listItems, parseList, type Parsed } from '../parse/parsed.ts';
 import { differingPrincipals } from './shared-principals.ts';
 import { parsePublicUrl } from '../parse/urls.ts';
-import type { ReadSettings } from '../read-settings.ts';
-import type { ReadFile } from '../tls-files.ts';
+import { readNamedFile, type ReadFile, type ReadSettings } from '../read-settings.ts';
 import { readTokenTimes, takesTokens, type TokenTimes } from '../token-settings.ts';
 import { repeatsAcross } from './repeats.ts';
 import {
@@ -135,12 +133,7 @@ function requireOwn({ faults, isSet }: ReadSettings): void {
 }
 
 function readJsonFile(path: string, readFile: ReadFile): Parsed<string> {
-  try {
-    return good(readFile(path));
-  } catch (error) {
-    const problem = `names a file that cannot be read: ${readProblem(error)}`;
-    return bad(`${problem}; accepted: the path of a readable JSON file`);
-  }
+  return readNamedFile(path, readFile, 'a readable JSON file');
 }
 
 /** What the settings have, in the form of the file. */

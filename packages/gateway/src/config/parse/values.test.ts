@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { parseWorkers } from './workers.ts';
+import { parseWorkers } from './values.ts';
 
 describe('parseWorkers', () => {
   it.each([

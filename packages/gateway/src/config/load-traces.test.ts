@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createReadSettings, type Environment } from './read-settings.ts';
-import { readTracesSettings } from './traces.ts';
+import { readTracesSettings } from './load.ts';
 
 function read(env: Environment) {
   const settings = createReadSettings(env);
