@@ -23,7 +23,7 @@ import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
 import { isFleet, linksPerReplicaOf } from './cluster/replicas/links-per-replica.ts';
 import { createReplicaCount } from './cluster/replicas/replica-count.ts';
-import { UNKNOWN_CALLER, type Observe } from './telemetry/events.ts';
+import { observeAll, UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createCompressor } from './http/compress.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -42,58 +42,69 @@ import { createLiveServices } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { joinSiblings } from './cluster/link/join-siblings.ts';
 import type { LoadedServices } from './config/load.ts';
+import { originOf } from './config/parse/urls.ts';
 import type { ReadFile } from './config/read-settings.ts';
 import { cancelAnywhere } from './cluster/shared/mcp-cancels.ts';
-import { createLeasedBodies } from './cluster/memory/leased-bodies.ts';
-import { createLeasedResults } from './cluster/memory/leased-results.ts';
+import { createLentBodies } from './cluster/memory/lent-bodies.ts';
+import { createLentResults } from './cluster/memory/lent-results.ts';
 import { reportMetrics } from './cluster/shared/replica-metrics.ts';
 import { followIssuerKeys } from './cluster/shared/shared-issuers.ts';
 import { askForKeys } from './cluster/shared/shared-keys.ts';
 import type { Replica } from './cluster/replica.ts';
-import { delayShutdown } from './delay-shutdown.ts';
 
 export interface RunningGateway {
   readonly port: number;
   /** Looks for changes of the files of keys and services now. */
   reload(): void;
   /**
-   * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
-   * and closes everything. Within 5 s when the process that it serves for is gone (`abandoned`), and without the delay.
+   * Reports that it is not ready, serves on for the configured delay, answers accepted requests for at most 25 s, and
+   * closes everything. If the process that it serves for is gone (`abandoned`), it does so without delay and within 5 s.
    */
   shutDown(signal: string, abandoned?: 'abandoned'): Promise<void>;
+}
+
+/** What the executable holds besides its code. */
+export interface Executable {
+  readonly version: string;
+  /** The code of a bcrypt thread. */
+  readonly helper: string;
+  /** The pages of the console. */
+  readonly consoleAssets: string;
+  /** The exit code of a process that fails. */
+  readonly exitFailure: number;
 }
 
 export interface Surroundings {
   readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
-  /** Where this process watches the files of keys and services: all services of what these hold now. */
+  /** For a process that watches the files of keys and services: loads all services from their present contents. */
   readonly loadServices?: ((readFile: ReadFile) => LoadedServices) | undefined;
-  /** Of the gateway itself. */
-  readonly version: string;
-  /** The pages of the console, as the build embeds them. */
-  readonly consoleAssets: string;
+  readonly executable: Pick<Executable, 'version' | 'consoleAssets'>;
   /** Of the configuration. */
   readonly warnings?: readonly string[];
 }
 
-/** How long calls are still answered when whoever this process serves for is gone. */
+/** How long calls are still answered after the process that this one serves for is gone. */
 const ABANDONED_DRAIN_MS = 2000;
 const ABANDONED_CUT_OFF_MS = 250;
-/** How long the errors of the calls that the shutdown cuts off may take to be sent. */
+/** How long sending the errors of calls that the shutdown cuts off may take. */
 const CUT_OFF_MS = 1000;
 
 /** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, loadServices, version, consoleAssets, warnings = [] }: Surroundings,
+  { log, verifier, replica, loadServices, executable, warnings = [] }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const { channel } = replica;
+  const { version } = executable;
+  const observers = [log.observe];
+  const observe = observeAll(observers);
   const budget =
     channel === undefined
       ? createResultBudget(RESULT_MAX_BYTES)
-      : createLeasedResults(channel, RESULT_MAX_BYTES);
+      : createLentResults(channel, RESULT_MAX_BYTES);
   const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
@@ -110,11 +121,10 @@ export async function startGateway(
       now,
     }));
   const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
-  let { observe } = log;
   const shared = openSharedState(config, {
     channel,
     onRevoked: setRevoked,
-    observe: (event) => observe(event),
+    observe,
     now,
   });
   const { rateLimiter, callSlots, revocations } = shared;
@@ -147,14 +157,14 @@ export async function startGateway(
       siblingCalls: siblings && (() => siblings.calls),
       isCapability,
     });
-    observe = both(observe, count);
+    observers.push(count);
   }
   let configured = config.services;
   const consolePart =
     config.console &&
     (await import('./console/in-process.ts')).createConsolePart({
       config,
-      embedded: consoleAssets,
+      embedded: executable.consoleAssets,
       channel,
       replica: replica.id,
       version,
@@ -162,9 +172,9 @@ export async function startGateway(
       isCapability,
       services: () => services.all,
       configured: () => configured,
-      observe: (event) => observe(event),
+      observe,
     });
-  if (consolePart !== undefined) observe = both(observe, consolePart.observe);
+  if (consolePart !== undefined) observers.push(consolePart.observe);
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
   // Until it is known which keys are revoked, none is let in.
   const settled = (): boolean => settling.settled && revocations?.known !== false;
@@ -174,11 +184,11 @@ export async function startGateway(
     channel && cancelAnywhere(channel, () => sessions),
   );
   const parts: ServiceParts = {
+    config,
     authenticator,
     sharePermissions,
     directoryOf: (service, registry, catalog) =>
       siblings?.directoryOf(service, registry, catalog) ?? createSessionDirectory(registry, catalog),
-    publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
       maxBytes: config.maxRequestBodyBytes,
@@ -186,7 +196,7 @@ export async function startGateway(
       budget:
         channel === undefined
           ? createBodyBudget(bodiesMaxBytes)
-          : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
+          : createLentBodies(channel, bodiesMaxBytes, replica.workers, now),
     },
     rateLimiter,
     principalRate: shared.principalRate,
@@ -196,9 +206,6 @@ export async function startGateway(
       callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
     sessions,
     compressor: config.compress === undefined ? undefined : createCompressor(),
-    mcpOutputSchema: config.mcpOutputSchema,
-    mcpSessions: config.mcpSessions,
-    mcpRevisions: config.mcpRevisions,
     fetchBytes: createHttpsFetch(proxiesOfEnvironment(config.proxyVariables)),
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
@@ -208,16 +215,14 @@ export async function startGateway(
         return settled();
       },
     },
-    readyDatabases,
-    agentWaitMs: config.agentWaitMs,
     version,
     traces,
-    observe: (event) => observe(event),
+    observe,
     now,
   };
   const writeSnapshot: WriteSnapshot =
     channel === undefined
-      ? createSnapshotWriter(process.cwd(), (event) => observe(event))
+      ? createSnapshotWriter(process.cwd(), observe)
       : (service, bytes) => channel.tell('snapshot', { service, bytes });
   const services = createLiveServices(config.services, parts, (service) => {
     if (config.emitOpenapiSnapshot) keepSnapshot(service, writeSnapshot);
@@ -293,7 +298,7 @@ export async function startGateway(
     unknownService: hasServicesFile ? '' : undefined,
     metadata: mayTakeTokens ? services.metadata : undefined,
     console: config.consolePublic
-      ? (await import('./console/caller-pages.ts')).createCallerPages(consoleAssets, basePath)
+      ? (await import('./console/caller-pages.ts')).createCallerPages(executable.consoleAssets, basePath)
       : undefined,
     services: hasServicesFile ? services : undefined,
     basePath,
@@ -313,11 +318,8 @@ export async function startGateway(
   }
   const closeConsole = await consolePart?.open(http.accept);
   const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
-  const scheme = config.tls === undefined ? 'http' : 'https';
-  const host = config.listen.host ?? 'localhost';
-  const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  observe({ event: 'listening', url, address, port });
-  /** Its records are the primary's, where there is one. */
+  observe({ event: 'listening', url: originOf(config, config.listen.host, port), address, port });
+  /** In a worker the primary has the records. */
   function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
     if (channel !== undefined) {
       const asked = askForKeys(channel, { ...clocks, sharePermissions });
@@ -388,9 +390,11 @@ export async function startGateway(
   };
 }
 
-function both(first: Observe, second: Observe): Observe {
-  return (event) => {
-    first(event);
-    second(event);
-  };
+/** Resolves when the time is over, or the primary is gone: without it no connection arrives. */
+function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms === 0) resolve();
+    else setTimeout(resolve, ms);
+    channel?.onLost(resolve);
+  });
 }

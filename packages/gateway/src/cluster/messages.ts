@@ -2,7 +2,7 @@ import type { MetricsSnapshot } from '@svc/edge';
 import type { KeysAnswer, ShownKeys } from '@svc/identity';
 import type { KnownForms } from '../auth/api-keys/known-forms.ts';
 import type { KeyAnswer, KeyQuestion } from '../auth/api-keys/remote-authenticator.ts';
-import type { LeaseQuestion, Pool } from './memory/lease.ts';
+import type { LoanQuestion, Pool } from './memory/loan.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import type { Batch } from '../telemetry/recent/batch.ts';
 import type { GatewayConfig, ServiceConfig } from '../config/model.ts';
@@ -28,7 +28,7 @@ export interface Questions {
     readonly answer: KeysAnswer;
   };
   /** Memory beyond what is lent to it. */
-  readonly lease: { readonly question: LeaseQuestion; readonly answer: boolean };
+  readonly loan: { readonly question: LoanQuestion; readonly answer: boolean };
   /** Whose key this is. */
   readonly key: { readonly question: KeyQuestion; readonly answer: KeyAnswer };
 }
@@ -49,7 +49,7 @@ export interface WorkerMessages {
   readonly recent: Batch;
   /** It listens for calls that come over the console. */
   readonly console_reachable: { readonly path: string };
-  readonly lease_back: { readonly pool: Pool; readonly steps: number };
+  readonly loan_back: { readonly pool: Pool; readonly steps: number };
   /** What a service describes now. */
   readonly snapshot: { readonly service: string; readonly bytes: Uint8Array };
   /** A client cancels its call of this name, wherever it is under way. */
@@ -75,7 +75,7 @@ export interface PrimaryMessages {
   /** Records of keys came, changed or went: these count no more, and keys of other forms than these have none. */
   readonly records_changed: { readonly retired: readonly string[]; readonly forms: KnownForms };
   /** Another worker waits for memory: what is not used is to be given back at once. */
-  readonly leases_wanted: { readonly pool: Pool };
+  readonly loans_wanted: { readonly pool: Pool };
   /** How many calls of this name are under way there? */
   readonly mcp_count: { readonly id: number; readonly call: string };
   readonly mcp_abort: { readonly call: string };

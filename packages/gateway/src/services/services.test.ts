@@ -78,8 +78,7 @@ async function start(content: string, changes: Environment = {}): Promise<void> 
     verifier: { verify: async (plaintext, hash) => compareSync(plaintext, hash), close: async () => {} },
     replica: createOnlyProcess(randomUUID(), randomBytes(32)),
     loadServices: (readFile) => loadServices(env, readFile),
-    version: '0',
-    consoleAssets: '',
+    executable: { version: '0', consoleAssets: '' },
   });
 }
 

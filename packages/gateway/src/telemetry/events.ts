@@ -165,3 +165,10 @@ export const UNKNOWN_CALLER: CallerRecord = {
 };
 
 export type Observe = (event: GatewayEvent) => void;
+
+/** To each of `observers`, which may get more. */
+export function observeAll(observers: readonly Observe[]): Observe {
+  return (event) => {
+    for (const observe of observers) observe(event);
+  };
+}

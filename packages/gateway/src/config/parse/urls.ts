@@ -1,5 +1,6 @@
 import { readListenAddress, type ListenAddress } from '@svc/edge';
 import { namesReplicas, namesReplicasRightly, normalizeAudience } from '@svc/protocol';
+import type { GatewayConfig } from '../model.ts';
 import { bad, good, listItems, parseList, quoted, type Parsed } from './parsed.ts';
 
 /** Problems do not show the URL: it may carry credentials. */
@@ -28,6 +29,16 @@ export function parseAgentUrl(text: string): Parsed<string> {
 /** The agent endpoint under the public URL, as agents address it. */
 export function agentUrlOf(publicUrl: string): string {
   return normalizeAudience(`${publicUrl.replace(/^http/, 'ws')}/ws/agent`);
+}
+
+/** Of a listener at this port, as the log and its operator name it. */
+export function originOf(
+  { tls }: Pick<GatewayConfig, 'tls'>,
+  host: string | undefined,
+  port: number,
+): string {
+  const name = host ?? 'localhost';
+  return `${tls === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 /** Reads `:<port>`, `<host>:<port>` or `[<IPv6>]:<port>`. */

@@ -1,27 +1,22 @@
+import type { BodyBudget } from '../../http/request/json-body.ts';
 import type { WorkerChannel } from '../channel.ts';
-import { LEASE_STEP_BYTES, stepsOf, UNUSED_MS } from './lease.ts';
+import { LOAN_STEP_BYTES, stepsOf, UNUSED_MS } from './loan.ts';
 
-/** As a BodyBudget that the primary lends: see createLeasedBodies. */
-export interface LeasedBodies {
-  take(bytes: number): boolean;
-  give(bytes: number): void;
-}
-
-/** After a refusal the primary is asked again. */
+/** How long after a refusal the primary is asked again. */
 const ASK_AGAIN_MS = 100;
 
 /**
- * A worker's memory for bodies that are still arriving. Who takes is answered at once, so the next step is asked for
- * before it is needed. While the answer is on its way a worker may go beyond what is lent by its part of `totalBytes`;
- * what it must not lead to is a refusal while there is enough.
+ * A worker's memory for bodies that are still arriving, which its primary lends. `take` must answer at once, so the next
+ * step is asked for before it is needed. While the answer is on its way, a worker may exceed its loan by its part of
+ * `totalBytes`: otherwise it would refuse bodies although there is enough memory.
  */
-export function createLeasedBodies(
+export function createLentBodies(
   channel: WorkerChannel,
   totalBytes: number,
   workers: number,
   now: () => number,
-): LeasedBodies {
-  const advance = Math.min(LEASE_STEP_BYTES, Math.ceil(totalBytes / workers));
+): BodyBudget {
+  const advance = Math.min(LOAN_STEP_BYTES, Math.ceil(totalBytes / workers));
   let taken = 0;
   let lent = 0;
   let asking = false;
@@ -32,7 +27,7 @@ export function createLeasedBodies(
     asking = true;
     try {
       const steps = Math.max(1, stepsOf(taken) - lent);
-      if (await channel.ask('lease', { pool: 'bodies', steps, back: 0, wait: false })) lent += steps;
+      if (await channel.ask('loan', { pool: 'bodies', steps, back: 0, wait: false })) lent += steps;
       else refusedAt = now();
     } catch {
       // Without its primary a worker answers what it has begun, and ends.
@@ -50,14 +45,14 @@ export function createLeasedBodies(
       const unused = lent - stepsOf(taken);
       if (unused <= 0) return;
       lent -= unused;
-      channel.tell('lease_back', { pool: 'bodies', steps: unused });
+      channel.tell('loan_back', { pool: 'bodies', steps: unused });
     }, UNUSED_MS).unref();
   }
 
   return {
     take(bytes) {
       const wanted = taken + bytes;
-      const bound = lent * LEASE_STEP_BYTES;
+      const bound = lent * LOAN_STEP_BYTES;
       const mayAsk = !asking && now() - refusedAt >= ASK_AGAIN_MS;
       if (mayAsk && wanted + advance / 2 > bound) void ask();
       if (wanted > bound + (asking ? advance : 0)) return false;

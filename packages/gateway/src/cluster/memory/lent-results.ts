@@ -1,5 +1,6 @@
+import type { ResultBudget } from '../../agents/result-budget.ts';
 import type { WorkerChannel } from '../channel.ts';
-import { LEASE_STEP_BYTES, stepsOf, UNUSED_MS } from './lease.ts';
+import { LOAN_STEP_BYTES, stepsOf, UNUSED_MS } from './loan.ts';
 
 interface Waiting {
   readonly bytes: number;
@@ -7,35 +8,30 @@ interface Waiting {
   state: 'waiting' | 'held' | 'released';
 }
 
-/** After another worker has begun to wait, nothing that is not used is kept for so long. */
+/** For how long after another worker began to wait no unused memory is kept. */
 const WANTED_MS = 1000;
 
-/** As a ResultBudget that the primary lends: see LeasedResults. */
-export interface LeasedResults {
-  reserve(bytes: number, granted: () => void): () => void;
-  readonly reservedBytes: number;
-}
-
 /**
- * A worker's memory for large results: reservations in their order, each within what the primary has lent. What is asked
- * for is enough for the first that waits. While it is asked for, nothing is kept that is not reserved: two workers that
- * each kept half of what both need would wait for ever. `totalBytes` is at least the largest reservation.
+ * A worker's memory for large results, which its primary lends. Reservations are granted in their order, each within the
+ * loan. A worker asks for as much as its first waiting reservation needs, and meanwhile keeps nothing that is not
+ * reserved: two workers that each kept half of what both need would wait forever. `totalBytes` is at least the largest
+ * reservation.
  */
-export function createLeasedResults(channel: WorkerChannel, totalBytes: number): LeasedResults {
+export function createLentResults(channel: WorkerChannel, totalBytes: number): ResultBudget {
   const queue = new Set<Waiting>();
   let reserved = 0;
   let lent = 0;
   let asking = false;
   let timer: NodeJS.Timeout | undefined;
   let wantedUntil = 0;
-  /** Another worker waits: nothing is granted before a step has gone back, else those who wait here would always be first. */
+  /** Another worker waits: a step must go back before anything is granted, or reservations here would always be first. */
   let yields = false;
 
-  /** `isLent`: the first that waits has just been lent what it needs. */
+  /** `isLent`: the primary has just lent what the first waiting reservation needs. */
   function grantNext(isLent = false): void {
     let mayGrant = isLent || !yields;
     for (const next of queue) {
-      if (reserved + next.bytes > lent * LEASE_STEP_BYTES) {
+      if (reserved + next.bytes > lent * LOAN_STEP_BYTES) {
         ask(next.bytes);
         return;
       }
@@ -51,7 +47,7 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
   function ask(bytes: number): void {
     const used = stepsOf(reserved);
     const steps = stepsOf(reserved + bytes) - used;
-    // Its own reservations have to end first.
+    // More is never lent: reservations of this worker must end first.
     if (asking || used + steps > stepsOf(totalBytes)) return;
     asking = true;
     const back = lent - used;
@@ -62,8 +58,8 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
       grantNext(true);
       giveBackLater();
     };
-    // Without its primary a worker answers what it has begun, and ends.
-    channel.ask('lease', { pool: 'results', steps, back, wait: true }).then(settle, settle);
+    // A worker without its primary finishes the calls that it has begun, and ends.
+    channel.ask('loan', { pool: 'results', steps, back, wait: true }).then(settle, settle);
   }
 
   function giveBack(): void {
@@ -71,7 +67,7 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
     if (unused <= 0) return;
     lent -= unused;
     yields = false;
-    channel.tell('lease_back', { pool: 'results', steps: unused });
+    channel.tell('loan_back', { pool: 'results', steps: unused });
   }
 
   function giveBackLater(): void {
@@ -84,7 +80,7 @@ export function createLeasedResults(channel: WorkerChannel, totalBytes: number):
     }
   }
 
-  channel.on('leases_wanted', ({ pool }) => {
+  channel.on('loans_wanted', ({ pool }) => {
     if (pool !== 'results') return;
     wantedUntil = performance.now() + WANTED_MS;
     yields = lent > 0;

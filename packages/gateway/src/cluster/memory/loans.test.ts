@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
 import { inProcessWire } from '../in-process-wire.testing.ts';
-import { LEASE_STEP_BYTES } from './lease.ts';
-import { lendMemory } from './lease-pools.ts';
-import { createLeasedBodies } from './leased-bodies.ts';
-import { createLeasedResults } from './leased-results.ts';
+import { LOAN_STEP_BYTES } from './loan.ts';
+import { lendMemory } from './loan-pools.ts';
+import { createLentBodies } from './lent-bodies.ts';
+import { createLentResults } from './lent-results.ts';
 import { createPrimaryChannel } from '../primary/primary-channel.ts';
 import { startOrder } from '../start-order.testing.ts';
 import { createWorkerChannel } from '../worker/worker-channel.ts';
@@ -41,8 +41,8 @@ async function free(primary: PrimaryChannel & { attach: ReturnType<typeof create
   primary.attach(99, wire.primary);
   const channel = createWorkerChannel(wire.worker);
   let steps = 0;
-  while (await channel.ask('lease', { pool: 'results', steps: 1, back: 0, wait: false })) steps++;
-  channel.tell('lease_back', { pool: 'results', steps });
+  while (await channel.ask('loan', { pool: 'results', steps: 1, back: 0, wait: false })) steps++;
+  channel.tell('loan_back', { pool: 'results', steps });
   await later(2);
   return steps;
 }
@@ -58,7 +58,7 @@ describe('memory for results that the primary lends', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(reservation, { minLength: 1, maxLength: 25 }), async (reservations) => {
         const { primary, ends } = await replica(3);
-        const results = ends.map(({ channel }) => createLeasedResults(channel, TOTAL));
+        const results = ends.map(({ channel }) => createLentResults(channel, TOTAL));
         const sum = (): number => results.reduce((total, { reservedBytes }) => total + reservedBytes, 0);
         let most = 0;
         await Promise.all(
@@ -78,7 +78,7 @@ describe('memory for results that the primary lends', () => {
         expect(most).toBeLessThanOrEqual(TOTAL);
         expect(sum()).toBe(0);
         await later(110);
-        expect(await free(primary)).toBe(TOTAL / LEASE_STEP_BYTES);
+        expect(await free(primary)).toBe(TOTAL / LOAN_STEP_BYTES);
       }),
       { numRuns: 15 },
     );
@@ -89,7 +89,7 @@ describe('memory for results that the primary lends', () => {
     { wanted: 'all of it', bytes: TOTAL },
   ])('lets a worker that wants $wanted have it in its turn, however busy another is', async ({ bytes }) => {
     const { ends } = await replica(2);
-    const [busy, other] = ends.map(({ channel }) => createLeasedResults(channel, TOTAL));
+    const [busy, other] = ends.map(({ channel }) => createLentResults(channel, TOTAL));
     if (busy === undefined || other === undefined) throw new Error('no workers');
     let ended = false;
     let held = 0;
@@ -123,7 +123,7 @@ describe('memory for results that the primary lends', () => {
     const count = { asked: 0 };
     const [first] = ends;
     if (first === undefined) throw new Error('no worker');
-    const results = createLeasedResults(asks(first.channel, count), TOTAL);
+    const results = createLentResults(asks(first.channel, count), TOTAL);
     await new Promise<void>((resolve) => void results.reserve(MIB, resolve));
     let granted = 0;
     for (let index = 0; index < 7; index++) results.reserve(MIB, () => granted++);
@@ -135,18 +135,16 @@ describe('memory for results that the primary lends', () => {
     const { primary, ends } = await replica(2);
     const [first, second] = ends;
     if (first === undefined || second === undefined) throw new Error('no workers');
-    const held = createLeasedResults(first.channel, TOTAL);
+    const held = createLentResults(first.channel, TOTAL);
     await new Promise<void>((resolve) => void held.reserve(TOTAL, resolve));
-    const waits = createLeasedResults(second.channel, TOTAL);
+    const waits = createLentResults(second.channel, TOTAL);
     const granted = new Promise<void>((resolve) => void waits.reserve(TOTAL, resolve));
     first.cut();
     await granted;
     expect(await free(primary)).toBe(0);
     second.cut();
     await later(2);
-    await new Promise<void>(
-      (resolve) => void createLeasedResults(second.channel, TOTAL).reserve(MIB, resolve),
-    );
+    await new Promise<void>((resolve) => void createLentResults(second.channel, TOTAL).reserve(MIB, resolve));
   });
 });
 
@@ -154,7 +152,7 @@ describe('memory for bodies that the primary lends', () => {
   it('refuses beyond what there is for all workers, and gives back what is not used', async () => {
     const { ends } = await replica(2);
     const [one, other] = ends.map(({ channel }) =>
-      createLeasedBodies(channel, TOTAL, 2, () => performance.now()),
+      createLentBodies(channel, TOTAL, 2, () => performance.now()),
     );
     if (one === undefined || other === undefined) throw new Error('no workers');
     const piece = 64 * 1024;
@@ -164,7 +162,7 @@ describe('memory for bodies that the primary lends', () => {
       if (taken % MIB === 0) await later(1);
     }
     expect(taken).toBeGreaterThanOrEqual(TOTAL);
-    expect(taken).toBeLessThanOrEqual(TOTAL + LEASE_STEP_BYTES);
+    expect(taken).toBeLessThanOrEqual(TOTAL + LOAN_STEP_BYTES);
     other.take(piece);
     await later(2);
     expect(other.take(piece)).toBe(false);

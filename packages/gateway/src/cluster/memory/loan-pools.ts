@@ -1,5 +1,5 @@
 import type { PrimaryChannel } from '../channel.ts';
-import { LEASE_STEP_BYTES, type Pool } from './lease.ts';
+import { LOAN_STEP_BYTES, type Pool } from './loan.ts';
 
 interface Waiting {
   readonly worker: number;
@@ -8,28 +8,28 @@ interface Waiting {
 }
 
 /**
- * What is bounded for the replica, lent to its workers in steps: first come, first served. A worker that asks keeps only
- * what it uses, so what others wait for comes back as soon as it is not used any more.
+ * Lends memory that is bounded for the whole replica to its workers, in steps: first come, first served. A worker that asks
+ * keeps only what it uses, so memory that others wait for comes back as soon as it is not used any more.
  */
 export function lendMemory(channel: PrimaryChannel, bytesOf: Readonly<Record<Pool, number>>): void {
   const pools: Readonly<Record<Pool, ReturnType<typeof createPool>>> = {
     results: createPool(bytesOf.results),
     bodies: createPool(bytesOf.bodies),
   };
-  /** Each worker gives back a step at least, so that whoever waits for more has it in the end. */
+  /** Each worker gives back at least one step, so that the waiting worker gets enough in the end. */
   function askBack(pool: Pool): void {
     const { firstWaiting } = pools[pool];
-    if (firstWaiting !== undefined) channel.broadcast('leases_wanted', { pool }, firstWaiting);
+    if (firstWaiting !== undefined) channel.broadcast('loans_wanted', { pool }, firstWaiting);
   }
 
-  channel.answer('lease', ({ pool: name, steps, back, wait }, worker) => {
+  channel.answer('loan', ({ pool: name, steps, back, wait }, worker) => {
     const pool = pools[name];
     pool.giveBack(worker, back);
     const granted = pool.take(worker, steps, wait);
     askBack(name);
     return granted;
   });
-  channel.on('lease_back', ({ pool, steps }, worker) => {
+  channel.on('loan_back', ({ pool, steps }, worker) => {
     pools[pool].giveBack(worker, steps);
     askBack(pool);
   });
@@ -39,7 +39,7 @@ export function lendMemory(channel: PrimaryChannel, bytesOf: Readonly<Record<Poo
 }
 
 function createPool(bytes: number) {
-  let free = Math.ceil(bytes / LEASE_STEP_BYTES);
+  let free = Math.ceil(bytes / LOAN_STEP_BYTES);
   const held = new Map<number, number>();
   let queue: readonly Waiting[] = [];
 
