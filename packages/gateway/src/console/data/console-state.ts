@@ -1,6 +1,7 @@
+import type { ServiceConfig } from '../../config/model.ts';
 import type { History } from '../../telemetry/recent/history.ts';
 
-/** What the data endpoints tell of, at one moment. */
+/** What the data endpoints show, at one moment. */
 export interface ConsoleState {
   readonly history: History;
   readonly warnings: readonly string[];
@@ -11,19 +12,10 @@ export interface ConsoleState {
   readonly uptimeMs: number;
   readonly replica: string;
   readonly version: string;
-  /** Whether what is told has to say of which service it is. */
+  /** Whether answers name the service. */
   readonly severalServices: boolean;
-  readonly keys: readonly ConsoleKey[];
-  /** With `{trace_id}` in the place of the id; undefined where traces are shown nowhere. */
+  /** As they are configured. */
+  readonly services: readonly ServiceConfig[];
+  /** With `{trace_id}` in place of the id; undefined if traces are shown nowhere. */
   readonly traceUrl: string | undefined;
-}
-
-/** An API key as it is configured, without anything that it could be checked by. */
-export interface ConsoleKey {
-  readonly service: string | undefined;
-  readonly name: string;
-  readonly keyId: string | undefined;
-  /** Undefined for all capabilities. */
-  readonly permissions: readonly string[] | undefined;
-  readonly expiresAtMs: number | undefined;
 }

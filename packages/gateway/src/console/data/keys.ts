@@ -1,12 +1,16 @@
 import type { Keys, KeyUse, OfferedCapability } from '@svc/console/data';
-import { DEFAULT_SERVICE } from '@svc/protocol';
-import type { ConsoleKey, ConsoleState } from './console-state.ts';
+import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
+import type { ConsoleState } from './console-state.ts';
 
 export function keys(state: ConsoleState): Keys {
   const { offers } = state.history;
   const offered = new Map(offers.map(({ service, capabilities }) => [service, new Set(capabilities)]));
   return {
-    keys: state.keys.map((key) => useOf(state, key, offered.get(key.service ?? DEFAULT_SERVICE))),
+    keys: state.services.flatMap(({ id, keys: records }) =>
+      records.map((record) =>
+        useOf(state, record, state.severalServices ? id : undefined, offered.get(id) ?? new Set()),
+      ),
+    ),
     capabilities: offers.flatMap(({ service, capabilities }) =>
       capabilities.map((name): OfferedCapability => ({
         name,
@@ -16,20 +20,22 @@ export function keys(state: ConsoleState): Keys {
   };
 }
 
+/** The key and its use, without anything that the key could be checked against. */
 function useOf(
   { history, nowMs }: ConsoleState,
-  key: ConsoleKey,
-  offered: ReadonlySet<string> | undefined,
+  { name, keyId, capabilities, expiresAtMs }: KeyRecord,
+  service: string | undefined,
+  offered: ReadonlySet<string>,
 ): KeyUse {
-  const { service, name, keyId, permissions, expiresAtMs } = key;
   const use = history.useOf(service ?? '', name);
+  const permissions = capabilities === '*' ? [] : [...capabilities];
   return {
     name,
     key_id: keyId,
     service,
-    permissions: permissions ?? [],
-    unknown_permissions: (permissions ?? []).filter((permission) => offered?.has(permission) !== true),
-    wildcard: permissions === undefined,
+    permissions,
+    unknown_permissions: permissions.filter((permission) => !offered.has(permission)),
+    wildcard: capabilities === '*',
     // The clock may have been ahead then.
     last_used: use && new Date(Math.min(use.last.timeMs, nowMs)).toISOString(),
     calls: use?.requests ?? 0,
