@@ -1,4 +1,4 @@
-import './ignored-signals.ts';
+import { WORKER_NUMBER } from './ignored-signals.ts';
 import { readFileSync } from 'node:fs';
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import {
@@ -29,7 +29,6 @@ import { runPrimary } from './run-primary.ts';
 import { ABANDONED_MS, runWorker } from './run-worker.ts';
 import { createLog, endAtUncaughtErrors } from './telemetry/log.ts';
 import { createOnlyProcess } from './cluster/replica.ts';
-import { WORKER_NUMBER } from './cluster/worker/worker-number.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a bcrypt thread, as part of the executable: it is the only file to copy. */

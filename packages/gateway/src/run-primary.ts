@@ -31,13 +31,15 @@ import { observeAll } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './cluster/primary/share-sessions.ts';
 import { missingLinks } from './agents/agent-links.ts';
-import { isFleet, linksPerReplicaOf } from './cluster/replicas/links-per-replica.ts';
-import { createReplicaCount } from './cluster/replicas/replica-count.ts';
-import { shareReplicaCount } from './cluster/replicas/shared-replica-count.ts';
+import {
+  createReplicaCount,
+  isFleet,
+  linksPerReplicaOf,
+  shareReplicaCount,
+} from './cluster/replica-count.ts';
 import { createSocketFolder } from './cluster/primary/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { tellOnce } from './cluster/shared/seen-by-all.ts';
-import { writeSnapshots } from './cluster/shared/snapshots.ts';
+import { tellOnce, writeSnapshots } from './cluster/shared/once.ts';
 import { passCancels } from './cluster/shared/mcp-cancels.ts';
 import { forwardLines } from './cluster/primary/forward-lines.ts';
 import { lendMemory } from './cluster/memory/loan-pools.ts';
@@ -48,7 +50,7 @@ import { openKeyAuthority } from './cluster/shared/shared-keys.ts';
 import { createReplicaMetrics } from './cluster/shared/replica-metrics.ts';
 import { createReturnConnections } from './cluster/primary/return-connections.ts';
 import { createSupervisor } from './cluster/primary/supervisor.ts';
-import { WORKER_NUMBER } from './cluster/worker/worker-number.ts';
+import { WORKER_NUMBER } from './ignored-signals.ts';
 
 export interface PrimaryOptions {
   readonly config: GatewayConfig;

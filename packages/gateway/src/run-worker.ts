@@ -2,11 +2,10 @@ import cluster from 'node:cluster';
 import { errorText, startThread } from '@svc/edge';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { startGateway, type Executable } from './gateway.ts';
-import { followReplicaCount } from './cluster/replicas/shared-replica-count.ts';
+import { followReplicaCount } from './cluster/replica-count.ts';
 import type { GatewayEvent } from './telemetry/events.ts';
 import { createLog, endAtUncaughtErrors, type Log } from './telemetry/log.ts';
-import type { WorkerChannel } from './cluster/channel.ts';
-import { ipcWire } from './cluster/wire.ts';
+import { ipcWire, type WorkerChannel } from './cluster/channel.ts';
 import { createWorkerChannel } from './cluster/worker/worker-channel.ts';
 
 const ALIVE_MS = 1000;

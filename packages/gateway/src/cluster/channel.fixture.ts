@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { createPrimaryChannel } from './primary/primary-channel.ts';
 import { startOrder } from './start-order.testing.ts';
-import { ipcWire } from './wire.ts';
+import { ipcWire } from './channel.ts';
 import { createWorkerChannel } from './worker/worker-channel.ts';
 
 // Run as a program: a primary that starts one worker, which prints what it hears.

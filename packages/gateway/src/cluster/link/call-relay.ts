@@ -15,8 +15,7 @@ import {
 } from '@svc/protocol';
 import type { AgentOutcome, AgentResult } from '../../agents/callable-link.ts';
 import type { AgentSession, RelayedCall } from '../../agents/agent-session.ts';
-import { readHop } from './hop.ts';
-import { failureFrame } from './lost-answer.ts';
+import { failureFrame, readHop } from './hop.ts';
 
 /**
  * The calls that come from one sibling for agents of this process. Parameters are collected, so that an agent never waits

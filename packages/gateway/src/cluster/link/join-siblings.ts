@@ -13,7 +13,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { makeOf } from '../../catalog/long-descriptions.ts';
 import type { AgentOffer } from '../../catalog/offer.ts';
 import type { WorkerChannel } from '../channel.ts';
-import type { KeptOffer, ListedSession, ReplicaChange } from '../session-messages.ts';
+import type { KeptOffer, ListedSession, ReplicaChange } from '../messages.ts';
 import { listenForSiblings } from './listen-for-siblings.ts';
 import { createRemoteLink, type RemoteLink } from './remote-link.ts';
 import { reachSibling, type Sibling } from './sibling.ts';

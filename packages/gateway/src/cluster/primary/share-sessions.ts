@@ -1,7 +1,7 @@
 import { createKeptOffers, type KeptOffers, type OfferIdentity } from '../../catalog/kept-offers.ts';
 import type { PrimaryChannel } from '../channel.ts';
 import type { SocketFolder } from './socket-folder.ts';
-import type { KeptOffer, ListedSession, ReplicaChange, ReplicaState } from '../session-messages.ts';
+import type { KeptOffer, ListedSession, ReplicaChange, ReplicaState } from '../messages.ts';
 
 /** A worker that hangs keeps no agent from being listed. */
 const REACHED_WITHIN_MS = 1000;

@@ -3,7 +3,7 @@ import { errorText, restartDelay } from '@svc/edge';
 import type { Observe } from '../../telemetry/events.ts';
 import type { Listening } from '../messages.ts';
 import type { PrimaryEnd } from './primary-channel.ts';
-import { ipcWire } from '../wire.ts';
+import { ipcWire } from '../channel.ts';
 
 /** The worker processes of a replica. */
 export interface Supervisor {

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { GatewayEvent } from '../../telemetry/events.ts';
-import type { ReplicaCount } from '../replica.ts';
+import type { GatewayEvent } from '../telemetry/events.ts';
+import type { ReplicaCount } from './replica-count.ts';
 import { createReplicaCount } from './replica-count.ts';
 
 let count: ReplicaCount;

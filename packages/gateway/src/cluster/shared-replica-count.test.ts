@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { inProcessWire } from '../in-process-wire.testing.ts';
-import { createPrimaryChannel } from '../primary/primary-channel.ts';
-import { startOrder } from '../start-order.testing.ts';
-import { createWorkerChannel } from '../worker/worker-channel.ts';
-import { followReplicaCount, shareReplicaCount } from './shared-replica-count.ts';
+import { inProcessWire } from './in-process-wire.testing.ts';
+import { createPrimaryChannel } from './primary/primary-channel.ts';
+import { startOrder } from './start-order.testing.ts';
+import { createWorkerChannel } from './worker/worker-channel.ts';
+import { followReplicaCount, shareReplicaCount } from './replica-count.ts';
 
 test('workers count as their primary does, those that join later too', async () => {
   const listeners: ((count: number) => void)[] = [];
