@@ -5,25 +5,24 @@ import type { Observe } from '../telemetry/events.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
 import { createLeasedLimiter, type LimitKind, type Sharing } from './leased-limiter.ts';
 import { openValkeyState, type ValkeyState } from './valkey-state.ts';
-import { askForCallSlots, countCalls } from './worker-calls.ts';
 import { createWorkerState, serveWorkerState } from './worker-state.ts';
 
-/** What has its place in one process of a replica: the only one, or the primary. */
+/** State that one process of a replica has: the only process, or the primary. */
 interface PlacedOnce {
-  /** Undefined where there is no Valkey. */
+  /** Undefined without Valkey. */
   readonly valkey: Sharing['counters'];
-  /** The records of keys have changed. */
+  /** To be called when the key records have changed. */
   setServices(services: GatewayConfig['services']): void;
   close(): void;
 }
 
-/** Limits and revocations, as a process that serves sees them, whoever else they are shared with. */
+/** Limits and revocations as a serving process sees them, whether or not it shares them. */
 export interface SharedState extends PlacedOnce {
-  /** Of sources. Undefined, like the two below, where there is no such limit. */
+  /** Of sources. Undefined, like the next two, if there is no such limit. */
   readonly rateLimiter: RequestLimiter | undefined;
   readonly principalRate: RequestLimiter | undefined;
   readonly callSlots: CallSlots | undefined;
-  /** Undefined where no key can be revoked. */
+  /** Undefined if no key can be revoked. */
   readonly revocations: { readonly known: boolean } | undefined;
 }
 
@@ -36,7 +35,7 @@ interface SharedStateOptions {
 
 const ALONE: Sharing = { leases: undefined, revocations: undefined, counters: undefined };
 
-/** Of the only process, or of a worker, which has the channel to its primary. */
+/** For the only process, or for a worker, which has a channel to its primary. */
 export function openSharedState(
   config: GatewayConfig,
   { channel, now, ...options }: SharedStateOptions & { readonly channel: WorkerChannel | undefined },
@@ -64,7 +63,7 @@ export function openSharedState(
   };
 }
 
-/** Of a primary, for its workers. */
+/** For a primary, which serves its workers. */
 export function serveSharedState(
   config: GatewayConfig,
   { channel, now, onRevoked, observe }: SharedStateOptions & { readonly channel: PrimaryChannel },
@@ -99,4 +98,40 @@ function openOnce(
       state?.recordsChanged();
     },
   };
+}
+
+/** In a worker: the primary counts the calls of all workers together. A worker without its primary ends, and refuses none. */
+export function askForCallSlots(channel: WorkerChannel): CallSlots {
+  return {
+    take: (principalId) => channel.ask('call', { principalId }).catch(() => true),
+    free: (principalId) => channel.tell('call_ended', { principalId }),
+  };
+}
+
+/** In the primary: the calls of a worker end with it. */
+export function countCalls(channel: PrimaryChannel, maxCalls: number): void {
+  const slots = createCallSlots(maxCalls);
+  /** By worker: each principal as often as it has calls. */
+  const underWay = new Map<number, string[]>();
+  const callsOf = (worker: number): string[] => {
+    const known = underWay.get(worker) ?? [];
+    underWay.set(worker, known);
+    return known;
+  };
+  channel.answer('call', ({ principalId }, worker) => {
+    const taken = slots.take(principalId);
+    if (taken) callsOf(worker).push(principalId);
+    return taken;
+  });
+  channel.on('call_ended', ({ principalId }, worker) => {
+    const calls = callsOf(worker);
+    const at = calls.indexOf(principalId);
+    if (at === -1) return;
+    calls.splice(at, 1);
+    slots.free(principalId);
+  });
+  channel.onLeave((worker) => {
+    for (const principalId of underWay.get(worker) ?? []) slots.free(principalId);
+    underWay.delete(worker);
+  });
 }

@@ -5,24 +5,23 @@ import type { Sharing } from './leased-limiter.ts';
 import { keepRevocations } from './revocations.ts';
 import { createValkeyLeases, type LeaseCounts } from './valkey-leases.ts';
 
-/** What a replica has by its connections to Valkey, of which it has one of each. */
+/** What a replica shares through Valkey, over one connection for leases and one for revocations. */
 export interface ValkeyState extends Sharing {
   readonly revocations: { readonly known: boolean };
   readonly counters: () => ValkeyCounters;
-  /** To be called when the records of keys have changed. */
+  /** To be called when the key records have changed. */
   recordsChanged(): void;
   close(): void;
 }
 
 const NO_LEASES: LeaseCounts = { granted: 0, refused: 0, unanswered: 0 };
 
-/** Dials Valkey in the background; undefined where there is none. */
+/** Connects to Valkey in the background; undefined if none is configured. */
 export function openValkeyState(
   config: GatewayConfig,
   options: {
-    /** As they are now. */
     readonly services: () => GatewayConfig['services'];
-    /** Gets the key ids of all that are revoked, also when nothing but `revocations.known` has changed. */
+    /** Gets the ids of all revoked keys, also if only `revocations.known` has changed. */
     readonly onRevoked: (keyIds: ReadonlySet<string>) => void;
     readonly observe: Observe;
   },
