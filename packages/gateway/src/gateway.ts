@@ -8,10 +8,9 @@ import {
 } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createDescriptionBudget } from './agents/description-budget.ts';
-import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createAgentEndpoint, createAgentUpgradeHandler } from './agents/endpoint.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
-import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';

@@ -21,8 +21,13 @@ import {
   type ProtocolVersion,
   type ResultFrame,
 } from '@svc/protocol';
-import type { CallableLink, AgentOutcome, AgentRequest, AgentResult } from './callable-link.ts';
-import { capabilitiesOf } from './capabilities-of.ts';
+import {
+  capabilitiesOf,
+  type CallableLink,
+  type AgentOutcome,
+  type AgentRequest,
+  type AgentResult,
+} from './callable-link.ts';
 import { createAnswerRelay, type AnswerRelay, type RelayedAnswer } from './answer-relay.ts';
 import type { ResultBudget } from './result-budget.ts';
 

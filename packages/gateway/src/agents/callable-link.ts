@@ -58,3 +58,12 @@ export interface AgentResult {
   /** Gives the memory of the rows back to the budget; to be called once they have been delivered. */
   readonly release: () => void;
 }
+
+const known = new WeakMap<readonly ManifestEntry[], ReadonlyMap<string, ManifestEntry>>();
+
+/** The entries of a manifest by their names: one map for all links that share the description. */
+export function capabilitiesOf(manifest: readonly ManifestEntry[]): ReadonlyMap<string, ManifestEntry> {
+  const made = known.get(manifest) ?? new Map(manifest.map((entry) => [entry.name, entry]));
+  known.set(manifest, made);
+  return made;
+}

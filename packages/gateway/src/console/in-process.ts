@@ -1,9 +1,8 @@
 import type { RequestListener } from 'node:http';
 import type { Service } from '../services/service.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { STEP_MS, type ProcessState, type ServiceOffers } from '../telemetry/recent/batch.ts';
+import { monotonicClock, STEP_MS, type ProcessState, type ServiceOffers } from '../telemetry/recent/batch.ts';
 import { createHistory } from '../telemetry/recent/history.ts';
-import { monotonicClock } from '../telemetry/recent/monotonic-clock.ts';
 import { createTally, type TallyOptions } from '../telemetry/recent/tally.ts';
 import { createWarnings } from '../telemetry/recent/warnings.ts';
 import type { WorkerChannel } from '../cluster/channel.ts';

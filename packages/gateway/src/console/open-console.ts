@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
+import { monotonicClock } from '../telemetry/recent/batch.ts';
 import type { History } from '../telemetry/recent/history.ts';
 import type { Warnings } from '../telemetry/recent/warnings.ts';
-import { monotonicClock } from '../telemetry/recent/monotonic-clock.ts';
 import { agents } from './data/agents.ts';
 import { calls } from './data/calls.ts';
 import type { ConsoleState } from './data/console-state.ts';

@@ -118,7 +118,7 @@ interface KeysReloaded extends ServiceChanges {
 }
 
 /** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */
-export interface RequestEvent {
+export interface RequestEvent extends Partial<CallerRecord> {
   readonly event: 'request';
   readonly request_id: string;
   readonly api_key_name: string;
@@ -135,12 +135,6 @@ export interface RequestEvent {
   readonly trace_flags?: string | undefined;
   readonly mcp_method?: string | undefined;
   readonly service?: string | undefined;
-  readonly principal?: CallerRecord['principal'];
-  readonly issuer?: CallerRecord['issuer'];
-  readonly subject?: CallerRecord['subject'];
-  readonly client_id?: CallerRecord['client_id'];
-  readonly token_id?: CallerRecord['token_id'];
-  readonly auth_failure?: CallerRecord['auth_failure'];
 }
 
 /** What the request records of a gateway that takes tokens have besides. Never a token, and of its claims only these. */

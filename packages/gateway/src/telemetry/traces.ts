@@ -9,9 +9,11 @@ import {
   type TracesConfig,
 } from '@svc/edge';
 import type { RequestEvent } from './events.ts';
-import { mcpSpan, type McpFailure } from './mcp-span.ts';
 
-/** The trace that a call is part of, from when its caller is known. */
+/** How a message of MCP has failed: with a result that says so, or with an error code. */
+type McpFailure = 'tool_error' | number;
+
+/** The trace that a call is part of, once its caller is known. */
 export interface CallTrace {
   /** What the records of the call have. */
   readonly record: TraceRecord;
@@ -127,4 +129,22 @@ function describe(request: RequestEvent, { failure, mcpVersion }: CallTrace, sec
   if (request.mcp_method === undefined) return { name: `${method} ${route}`, attributes };
   const ofMcp = mcpSpan(request, failure, mcpVersion);
   return { name: ofMcp.name, attributes: Object.assign(attributes, ofMcp.attributes) };
+}
+
+/**
+ * Describes a message by OpenTelemetry's conventions for MCP. They are in development and their names still change, so the
+ * names occur only here.
+ */
+function mcpSpan(
+  { mcp_method: method = '', capability }: RequestEvent,
+  failure: McpFailure | undefined,
+  protocolVersion: string | undefined,
+): { readonly name: string; readonly attributes: Readonly<Record<string, string>> } {
+  const attributes: Record<string, string> = { 'mcp.method.name': method };
+  if (protocolVersion !== undefined) attributes['mcp.protocol.version'] = protocolVersion;
+  if (method === 'tools/call') attributes['gen_ai.operation.name'] = 'execute_tool';
+  if (capability !== '') attributes['gen_ai.tool.name'] = capability;
+  if (failure !== undefined) attributes['error.type'] = String(failure);
+  if (typeof failure === 'number') attributes['rpc.response.status_code'] = String(failure);
+  return { name: capability === '' ? method : `${method} ${capability}`, attributes };
 }

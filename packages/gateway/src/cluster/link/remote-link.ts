@@ -1,7 +1,6 @@
 import type { DatabaseState, Description } from '@svc/protocol';
-import type { CallableLink } from '../../agents/callable-link.ts';
+import { capabilitiesOf, type CallableLink } from '../../agents/callable-link.ts';
 import type { AgentSession } from '../../agents/agent-session.ts';
-import { capabilitiesOf } from '../../agents/capabilities-of.ts';
 import type { ListedSession } from '../messages.ts';
 import { outcomeAtAgent, withHop } from './hop.ts';
 
