@@ -14,15 +14,16 @@ import {
   proxiesOfEnvironment,
 } from '@svc/edge';
 import { WITHOUT_DEBUGGER } from '@svc/edge/ignore-signals';
-import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
+import { RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
 import type { ReadFile } from './config/read-settings.ts';
+import { agentKeysOf } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import { serveSharedState } from './valkey/shared-state.ts';
 import { createHttpsFetch } from '@svc/identity';
-import type { GatewayConfig, ServiceConfig } from './config/model.ts';
+import type { GatewayConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import type { ConsoleListener } from './console/listener.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
@@ -130,8 +131,12 @@ export async function runPrimary({
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
-  let agentKeys = servicesOfAgentKeys(services);
-  const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
+  let agentKeys = agentKeysOf(services);
+  const sessions = shareSessions(
+    channel,
+    folder,
+    (service, keyId) => agentKeys.get(keyId)?.service === service,
+  );
   const replicaCount = createReplicaCount(config.replicas, { observe });
   shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
@@ -178,7 +183,7 @@ export async function runPrimary({
       services,
       apply(next) {
         services = next;
-        agentKeys = servicesOfAgentKeys(services);
+        agentKeys = agentKeysOf(services);
         sessions.forgetUnknown();
         authority.setRecords(services);
         shared.setServices(services);
@@ -286,13 +291,4 @@ export async function runPrimary({
     await log.close();
     process.exit(exitFailure);
   }
-}
-
-/** By the ids of the keys. */
-function servicesOfAgentKeys(services: readonly ServiceConfig[]): ReadonlyMap<string, string> {
-  return new Map(
-    services.flatMap(({ id, agentPublicKeys }) =>
-      agentPublicKeys.map((key) => [agentKeyId(key), id] as const),
-    ),
-  );
 }
