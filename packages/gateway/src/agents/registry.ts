@@ -6,11 +6,11 @@ import type { AgentSession } from './agent-session.ts';
 export interface Registry {
   /** `listed`: whether every process of the replica can call it already. */
   add(session: AgentSession, listed?: boolean): void;
-  /** By identity: a session never removes its successor. */
+  /** Compares identity: a session never removes its successor. */
   remove(session: AgentSession): void;
   /** Adds a link of another process of the replica, as long as that process can be reached. */
   addRemote(link: CallableLink, listed: boolean): void;
-  /** From now on every process of the replica can call it. */
+  /** Every process of the replica can call the link from now on. */
   list(link: CallableLink): void;
   removeRemote(link: CallableLink): void;
   /**
@@ -21,7 +21,6 @@ export interface Registry {
     capability: string,
     tried: Tried,
     leastVersion?: ProtocolVersion,
-    /** Whether a link is left out. */
     isAvoided?: (link: CallableLink) => boolean,
   ): AgentChoice;
   /** Has a call of another principal give way at a busy link of this process, and returns that link. */
@@ -37,7 +36,6 @@ export interface Registry {
   databasesReady(which: WhichDatabases): boolean;
   /** Links of agents to this process. */
   readonly sessions: Iterable<Pick<CallableLink, 'connId' | 'inFlight'>>;
-  /** The number of `sessions`. */
   readonly connections: number;
   /** Calls that the agents connected to this process have and have not answered. */
   readonly callsInFlight: number;
@@ -70,7 +68,7 @@ interface RegistryWatcher {
 export function createRegistry(random: () => number, watcher?: RegistryWatcher): Registry {
   const sessions = new Set<AgentSession>();
   const remotes = new Set<CallableLink>();
-  /** Of both. */
+  /** Of sessions and remotes. */
   const unlisted = new Set<CallableLink>();
 
   function pick(candidates: readonly CallableLink[]): CallableLink | undefined {
@@ -82,7 +80,7 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
     return b.inFlight < a.inFlight ? b : a;
   }
 
-  /** An agent that takes no more calls over a link of this process takes no more over its other links either. */
+  /** An agent that takes no more calls over a link of this process takes none over its other links either. */
   function isFullHere(instanceId: string): boolean {
     for (const session of sessions) if (session.instanceId === instanceId && !session.available) return true;
     return false;
