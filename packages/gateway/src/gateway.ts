@@ -52,7 +52,7 @@ import type { Replica } from './cluster/replica.ts';
 
 export interface RunningGateway {
   readonly port: number;
-  /** Looks for changes of the files of keys and services now. */
+  /** Checks at once whether the files of keys and services have changed. */
   reload(): void;
   /**
    * Reports that it is not ready, serves on for the configured delay, answers accepted requests for at most 25 s, and
@@ -89,7 +89,7 @@ const ABANDONED_CUT_OFF_MS = 250;
 /** How long sending the errors of calls that the shutdown cuts off may take. */
 const CUT_OFF_MS = 1000;
 
-/** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
+/** Connects the modules of the gateway with each other. Rejects if it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
   { log, verifier, replica, loadServices, executable, warnings = [] }: Surroundings,
@@ -134,13 +134,13 @@ export async function startGateway(
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
       hasServices: hasServicesFile,
-      // Of a replica with workers the primary reads them.
+      // In a replica with workers, the primary reads the files.
       reloads: channel === undefined && config.reloadedFiles.length > 0,
       agentConnections: () => ofServices(({ registry }) => registry.connections),
       agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
       fleet: isFleet(config)
         ? {
-            // Of a replica with workers the primary says both.
+            // In a replica with workers, the primary reports both.
             replicas: () => (channel === undefined ? replicaCount.current : 0),
             linksMissing: () => (channel === undefined ? links.missing : 0),
             singleLinks: () => links.single,
@@ -174,7 +174,7 @@ export async function startGateway(
     });
   if (consolePart !== undefined) observers.push(consolePart.observe);
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
-  // Until it is known which keys are revoked, none is let in.
+  // No key is accepted until it is known which keys are revoked.
   const settled = (): boolean => settling.settled && revocations?.known !== false;
   let shuttingDown = false;
   const sessions: Sessions = createSessions(
@@ -225,7 +225,7 @@ export async function startGateway(
   const services = createLiveServices(config.services, parts, (service) => {
     if (config.emitOpenapiSnapshot) keepSnapshot(service, writeSnapshot);
   });
-  /** One number where there is one service. */
+  /** One number if there is only one service. */
   const ofServices = (count: (service: Service) => number): number | readonly Sample[] =>
     hasServicesFile
       ? Array.from(services.all, (service): Sample => [[service.id], count(service)])
@@ -317,7 +317,7 @@ export async function startGateway(
   const closeConsole = await consolePart?.open(http.accept);
   const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
   observe({ event: 'listening', url: originOf(config, config.listen.host, port), address, port });
-  /** In a worker the primary has the records. */
+  /** In a worker, the primary has the key records. */
   function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
     if (channel !== undefined) {
       const asked = askForKeys(channel, { ...clocks, sharePermissions });
@@ -342,7 +342,7 @@ export async function startGateway(
     services.set(next);
     endpoint.endUnknown();
   };
-  // A worker is told by its primary.
+  // In a worker, the primary watches the files.
   channel?.on('services', ({ services: next }) => apply(next));
   const watch =
     loadServices &&
@@ -367,10 +367,10 @@ export async function startGateway(
       const drainMs = abandoned === undefined ? DRAIN_TIMEOUT_MS : ABANDONED_DRAIN_MS;
       const drainedAt = now() + drainMs;
       await http.drain(drainMs);
-      // Calls of other workers may still be at agents of this one.
+      // Agents of this worker may still run calls of other workers.
       await siblings?.leave(Math.max(0, drainedAt - now()));
       for (const service of services.all) service.stopWaiting();
-      // Calls that this cuts off still get their error.
+      // Calls that are cut off here still get their error.
       await Promise.all([
         endpoint.close(),
         http.answered(abandoned === undefined ? CUT_OFF_MS : ABANDONED_CUT_OFF_MS),
@@ -380,7 +380,7 @@ export async function startGateway(
       replicaCount.close();
       services.close();
       await Promise.all([verifier.close(), traces?.close()]);
-      // Last, so that the end can be watched.
+      // Last, so that operators can watch the shutdown.
       await closeConsole?.();
       await scraped?.close();
       await tellMetrics?.();

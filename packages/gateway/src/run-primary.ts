@@ -64,7 +64,7 @@ export interface PrimaryOptions {
   readonly executable: Executable;
 }
 
-/** What only workers have. */
+/** Readings that only workers have. */
 const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,

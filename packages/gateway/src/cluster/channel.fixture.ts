@@ -13,7 +13,7 @@ if (cluster.isPrimary) {
   channel.on('alive', () => process.kill(process.pid, 'SIGKILL'));
   channel.attach(0, ipcWire(cluster.fork().process));
 } else {
-  // Otherwise the process ends by itself when the primary is gone.
+  // Otherwise Node.js would end the process when the primary is gone.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const channel = createWorkerChannel(ipcWire(process));
   const print = (what: string): void => void process.stdout.write(`${what}\n`);

@@ -94,7 +94,7 @@ export function createLiveServices(
       find: (path) => resources.get(path)?.routes.get(path),
       serve(exchange) {
         const [path = ''] = (exchange.request.url ?? '').split('?');
-        // The path of the public URL may stand before.
+        // The path of the public URL may precede it.
         resources.get(path.slice(path.lastIndexOf(WELL_KNOWN)))?.serve(exchange);
       },
     },

@@ -34,12 +34,12 @@ import { pathPrefixOf } from '../core/service-id.ts';
 /** The agents of one service, what they offer, and who may call it. */
 export interface Service {
   readonly id: string;
-  /** From now on no call waits for an agent. */
+  /** No call waits for an agent from now on. */
   stopWaiting(): void;
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly directory: SessionDirectory;
-  /** The same for as long as the service is there. */
+  /** They stay the same object while the service exists. */
   readonly handlers: ServiceHandlers;
   /** Undefined, like `tokens`, if the service takes no issuer's tokens. */
   readonly protectedResource: ProtectedResource | undefined;
@@ -65,14 +65,13 @@ export interface ServiceParts {
   readonly hasPrimary: boolean;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
-  /** How keys of issuers are fetched. */
+  /** Fetches the keys of issuers. */
   readonly fetchBytes: FetchBytes;
   /** Set if another process fetches the keys of issuers. */
   readonly openKeySet: OpenKeySet | undefined;
   /** Undefined if answers are not compressed. */
   readonly compressor: Compressor | undefined;
   readonly shuttingDown: HealthState['shuttingDown'];
-  /** Of the gateway itself. */
   readonly version: string;
   /** Undefined if none are made. */
   readonly traces?: GatewayTraces | undefined;

@@ -24,7 +24,6 @@ import { failureFrame, readHop } from './hop.ts';
  * keeps them in memory.
  */
 export interface CallRelay {
-  /** From the link. */
   receive(frame: LinkFrame): void;
   /** From the link: cancels all calls at their agents. */
   ended(): void;

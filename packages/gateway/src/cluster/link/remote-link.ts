@@ -5,7 +5,7 @@ import type { ListedSession } from '../messages.ts';
 import { outcomeAtAgent, withHop } from './hop.ts';
 
 export interface RemoteLink extends CallableLink {
-  /** The agent has told of its databases. */
+  /** To be called when the agent has reported its databases. */
   setDatabases(databases: readonly DatabaseState[]): void;
 }
 
@@ -31,7 +31,7 @@ export function createRemoteLink(
     setDatabases(next) {
       databases = next;
     },
-    /** Those that came from this process. */
+    /** Counts only calls of this process. */
     get inFlight() {
       return inFlight;
     },
