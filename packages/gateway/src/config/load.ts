@@ -54,9 +54,8 @@ const MAX_RATE = 1_000_000;
 const RELOADED = ['GATEWAY_API_KEYS_FILE', 'GATEWAY_SERVICES_FILE'] as const;
 
 /**
- * Turns the environment into the gateway's configuration, or into everything that is wrong with it at once
- * (docs/reference/settings.md; defaults applied here). An empty value counts as absent. `readFile` gives the text
- * of a file or throws.
+ * Turns the environment into the gateway's configuration and applies defaults, or returns everything that is wrong with it.
+ * An empty value counts as absent.
  */
 export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
   const settings = createReadSettings(env);

@@ -4,7 +4,7 @@ import { bad, good, quoted, type Parsed } from './parse/parsed.ts';
 import { readNamedFile, type ReadFile, type ReadSettings } from './read-settings.ts';
 
 interface LoadedValkey {
-  /** Undefined where no Valkey is configured. */
+  /** Undefined if no Valkey is configured. */
   readonly valkey: ValkeyConfig | undefined;
   readonly warnings: readonly string[];
 }

@@ -9,9 +9,9 @@ import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
 
 /** The header with the address that sent the request to the primary. Only processes of the gateway's user reach the socket. */
 const SOURCE = 'Svc-Console-Source';
-/** To one worker: a connection may bring any number of requests before it takes an answer. */
+/** To one worker: a connection may send any number of requests before it reads an answer. */
 const MAX_FORWARDED = 256;
-/** Above what the primary reads, which adds headers of its own. */
+/** More than the primary reads, since it adds headers of its own. */
 const MAX_HEADER_BYTES = 32_768;
 
 /** In the primary, which serves no calls: hands requests to the APIs to its workers in turn. `folder` has their sockets. */

@@ -26,13 +26,13 @@ export interface LogOptions {
   readonly colour?: boolean;
   /** In every record: which replica has made it, and which of its workers. */
   readonly fields?: { readonly replica_id: string; readonly worker?: number };
-  /** Gets a line when the output cannot be written, and one when it can be again. */
+  /** Gets a line when the output cannot be written, and one when it can be written again. */
   readonly standardError: { write(text: string): unknown };
 }
 
 /**
- * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. A reader that goes away
- * silences the log and never ends the process.
+ * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. If the reader goes away, the log
+ * becomes silent and the process goes on.
  */
 export function createLog({
   level: least,
@@ -111,7 +111,7 @@ function levelOf(event: GatewayEvent): LogLevel {
     case 'shared_limits_back':
     case 'keys_revoked':
       return 'info';
-    // Without a key that can be used, every token of the issuer is refused.
+    // Without a usable key, every token of the issuer is refused.
     case 'keys_fetched':
       return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':

@@ -26,12 +26,12 @@ export function parseAgentUrl(text: string): Parsed<string> {
   }
 }
 
-/** The agent endpoint under the public URL, as agents address it. */
+/** The URL of the agent endpoint under the public URL. */
 export function agentUrlOf(publicUrl: string): string {
   return normalizeAudience(`${publicUrl.replace(/^http/, 'ws')}/ws/agent`);
 }
 
-/** Of a listener at this port, as the log and its operator name it. */
+/** The origin of a listener, for the log and for operators. */
 export function originOf(
   { tls }: Pick<GatewayConfig, 'tls'>,
   host: string | undefined,
@@ -63,7 +63,7 @@ function parseOrigin(text: string): Parsed<string> {
   if (url === undefined || matched === undefined) {
     return bad(`is not an origin (scheme and host, no path, no slash at the end); ${accepted}`);
   }
-  // URL gives no origin for other schemes, e.g. of browser extensions; those are compared as written.
+  // URL has no origin for other schemes, such as those of browser extensions; they are compared as written.
   return good(url.origin === 'null' ? text : url.origin);
 }
 

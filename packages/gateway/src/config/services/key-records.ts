@@ -16,7 +16,7 @@ import { bad, good, problemText, quoted, type Parsed } from '../parse/parsed.ts'
 
 import { differingPrincipals } from './shared-principals.ts';
 
-/** docs/reference/settings.md promises it. */
+/** docs/reference/settings.md states it. */
 export const MAX_RECORDS = 100;
 const FIELDS: readonly string[] = [
   'name',

@@ -6,37 +6,36 @@ import { isJsonArray, isJsonObject, labelOf, parseJsonText, unknownFields } from
 import { parseKeyEntries } from './key-records.ts';
 import { bad, good, type Parsed } from '../parse/parsed.ts';
 
-/** docs/reference/settings.md promises both. */
+/** docs/reference/settings.md states both. */
 const MAX_SERVICES = 100;
 export const MAX_AGENT_KEYS = 100;
 const FIELDS: readonly string[] = ['id', 'agent_public_keys', 'api_keys', 'issuers'];
 const FORM = '{"services": [{"id", "agent_public_keys", "api_keys", "issuers"}, ...]}';
 
-/** One service of the file. */
 export interface ServiceEntry {
   readonly id: string;
   readonly agentPublicKeys: readonly Uint8Array[];
   readonly keys: readonly KeyRecord[];
-  /** Undefined where the file says nothing of issuers. */
+  /** Undefined if the file does not mention issuers. */
   readonly issuers: IssuerRecords | undefined;
 }
 
-/** The values of the file that may stand in it, and in settings, only once, as they were written. */
+/** The values, as they were written, that may occur only once in the file and the settings. */
 export interface ServiceText {
   readonly id: unknown;
-  /** By which problems name the service. */
+  /** How problems name the service. */
   readonly place: string;
   readonly agentPublicKeys: readonly unknown[];
   readonly keys: readonly unknown[];
 }
 
 export interface ServicesFile {
-  /** The whole file, or everything that is wrong with it, but for what stands in it twice. */
+  /** The whole file, or everything that is wrong with it except repeated values. */
   readonly parsed: Parsed<readonly ServiceEntry[]>;
   readonly texts: readonly ServiceText[];
 }
 
-/** Reads what the file of GATEWAY_SERVICES_FILE holds. `resourceOf` gives the audience of issuers that name none. */
+/** Reads the text of GATEWAY_SERVICES_FILE. `resourceOf` returns the audience of issuers that name no other. */
 export function parseServicesFile(text: string, resourceOf: (service: string) => string): ServicesFile {
   const json = parseJsonText(text, { accepted: FORM, shellHint: undefined });
   if (!json.ok) return { parsed: json, texts: [] };

@@ -5,9 +5,8 @@ import type { History } from '../../telemetry/recent/history.ts';
 export interface ConsoleState {
   readonly history: History;
   readonly warnings: readonly string[];
-  /** Since 1970. */
   readonly nowMs: number;
-  /** By the monotonic clock of the machine, which the steps of the history count by. */
+  /** On the monotonic clock of the machine, which the steps of the history use. */
   readonly monotonicMs: number;
   readonly uptimeMs: number;
   readonly replica: string;

@@ -36,7 +36,7 @@ function useOf(
     permissions,
     unknown_permissions: permissions.filter((permission) => !offered.has(permission)),
     wildcard: capabilities === '*',
-    // The clock may have been ahead then.
+    // The clock may have been set back since.
     last_used: use && new Date(Math.min(use.last.timeMs, nowMs)).toISOString(),
     calls: use?.requests ?? 0,
     expires_at: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
