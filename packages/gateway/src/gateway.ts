@@ -103,7 +103,7 @@ export async function startGateway(
     channel === undefined
       ? createResultBudget(RESULT_MAX_BYTES)
       : createLentResults(channel, RESULT_MAX_BYTES);
-  const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
+  const siblings = channel && (await joinSiblings(channel, replica.worker ?? 0, budget));
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };

@@ -71,6 +71,17 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
   /** Of sessions and remotes. */
   const unlisted = new Set<CallableLink>();
 
+  function enter<Each extends CallableLink>(links: Set<Each>, link: Each, listed: boolean): void {
+    links.add(link);
+    if (!listed) unlisted.add(link);
+    watcher?.added(link);
+  }
+
+  function leave<Each extends CallableLink>(links: Set<Each>, link: Each): void {
+    unlisted.delete(link);
+    if (links.delete(link)) watcher?.removed(link);
+  }
+
   function pick(candidates: readonly CallableLink[]): CallableLink | undefined {
     if (candidates.length < 2) return candidates[0];
     const first = Math.floor(random() * candidates.length);
@@ -87,24 +98,10 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
   }
 
   return {
-    add(session, listed = true) {
-      sessions.add(session);
-      if (!listed) unlisted.add(session);
-      watcher?.added(session);
-    },
-    remove(session) {
-      unlisted.delete(session);
-      if (sessions.delete(session)) watcher?.removed(session);
-    },
-    addRemote(link, listed) {
-      remotes.add(link);
-      if (!listed) unlisted.add(link);
-      watcher?.added(link);
-    },
-    removeRemote(link) {
-      unlisted.delete(link);
-      if (remotes.delete(link)) watcher?.removed(link);
-    },
+    add: (session, listed = true) => enter(sessions, session, listed),
+    remove: (session) => leave(sessions, session),
+    addRemote: (link, listed) => enter(remotes, link, listed),
+    removeRemote: (link) => leave(remotes, link),
     list(link) {
       unlisted.delete(link);
     },

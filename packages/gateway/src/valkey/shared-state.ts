@@ -4,7 +4,7 @@ import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
 import { createLeasedLimiter, type LimitKind, type Sharing } from './leased-limiter.ts';
-import { openValkeyState, type ValkeyState } from './valkey-state.ts';
+import { openValkeyState } from './valkey-state.ts';
 import { createWorkerState, serveWorkerState } from './worker-state.ts';
 
 /** State that one process of a replica has: the only process, or the primary. */
@@ -40,9 +40,9 @@ export function openSharedState(
   config: GatewayConfig,
   { channel, now, ...options }: SharedStateOptions & { readonly channel: WorkerChannel | undefined },
 ): SharedState {
-  const own = channel === undefined ? openOnce(config, options) : undefined;
+  const own = channel === undefined ? openValkeyState(config, options) : undefined;
   const { leases, revocations, counters } =
-    channel === undefined ? (own?.state ?? ALONE) : createWorkerState(channel, config);
+    channel === undefined ? (own ?? ALONE) : createWorkerState(channel, config);
   const limiterOf = (kind: LimitKind, rate: Rate | undefined): RequestLimiter | undefined => {
     if (rate === undefined) return undefined;
     const local = createRateLimiter({ ...rate, now });
@@ -59,7 +59,7 @@ export function openSharedState(
     revocations,
     valkey: counters,
     setServices: (services) => own?.setServices(services),
-    close: () => own?.state?.close(),
+    close: () => own?.close(),
   };
 }
 
@@ -68,35 +68,20 @@ export function serveSharedState(
   config: GatewayConfig,
   { channel, now, onRevoked, observe }: SharedStateOptions & { readonly channel: PrimaryChannel },
 ): PlacedOnce {
-  const once = openOnce(config, {
+  const own = openValkeyState(config, {
     observe,
     onRevoked(keyIds) {
       onRevoked(keyIds);
       tellWorkers();
     },
   });
-  const tellWorkers = serveWorkerState(channel, config, once.state, now);
+  const tellWorkers = serveWorkerState(channel, config, own, now);
   const { principalMaxConcurrentCalls: maxCalls } = config;
   if (maxCalls !== undefined) countCalls(channel, maxCalls);
   return {
-    valkey: once.state?.counters,
-    setServices: (services) => once.setServices(services),
-    close: () => once.state?.close(),
-  };
-}
-
-function openOnce(
-  config: GatewayConfig,
-  options: Omit<SharedStateOptions, 'now'>,
-): { readonly state: ValkeyState | undefined; setServices(services: GatewayConfig['services']): void } {
-  let { services } = config;
-  const state = openValkeyState(config, { ...options, services: () => services });
-  return {
-    state,
-    setServices(next) {
-      services = next;
-      state?.recordsChanged();
-    },
+    valkey: own?.counters,
+    setServices: (services) => own?.setServices(services),
+    close: () => own?.close(),
   };
 }
 

@@ -3,7 +3,6 @@ import { errorText } from '@svc/edge';
 import type { RedisClientType } from '@redis/client';
 import type { ValkeyConfig } from '../config/model.ts';
 import { guardAnswers } from './guard-answers.ts';
-import { LATE, within } from './within.ts';
 
 export type ValkeyClient = RedisClientType;
 
@@ -206,4 +205,19 @@ export function valkeyProblem(error: unknown): string {
   return /^(?:WRONGPASS|NOAUTH|NOPERM)/.test(text)
     ? `${text} (see GATEWAY_VALKEY_PASSWORD_FILE, and the user in GATEWAY_VALKEY_URL)`
     : text;
+}
+
+export const LATE: unique symbol = Symbol('late');
+
+/** A process that was busy itself first takes in what has arrived meanwhile, before it calls an answer late. */
+export async function within<T>(ms: number, answer: Promise<T>): Promise<T | typeof LATE> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => setImmediate(resolve, LATE), ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

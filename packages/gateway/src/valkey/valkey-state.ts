@@ -10,7 +10,7 @@ export interface ValkeyState extends Sharing {
   readonly revocations: { readonly known: boolean };
   readonly counters: () => ValkeyCounters;
   /** To be called when the key records have changed. */
-  recordsChanged(): void;
+  setServices(services: GatewayConfig['services']): void;
   close(): void;
 }
 
@@ -20,13 +20,13 @@ const NO_LEASES: LeaseCounts = { granted: 0, refused: 0, unanswered: 0 };
 export function openValkeyState(
   config: GatewayConfig,
   options: {
-    readonly services: () => GatewayConfig['services'];
     /** Gets the ids of all revoked keys, also if only `revocations.known` has changed. */
     readonly onRevoked: (keyIds: ReadonlySet<string>) => void;
     readonly observe: Observe;
   },
 ): ValkeyState | undefined {
   const { valkey } = config;
+  let { services } = config;
   const { observe } = options;
   if (valkey === undefined) return undefined;
   const limited = config.rateLimit !== undefined || config.principalRateLimit !== undefined;
@@ -38,7 +38,7 @@ export function openValkeyState(
         onBack: () => observe({ event: 'shared_limits_back' }),
       });
   const hasRecord = (keyId: string): boolean =>
-    options.services().some(({ keys }) => keys.some((record) => record.keyId === keyId));
+    services.some(({ keys }) => keys.some((record) => record.keyId === keyId));
   let before: ReadonlySet<string> = new Set();
   const revocations = keepRevocations({
     valkey,
@@ -58,7 +58,10 @@ export function openValkeyState(
       up: revocations.up && leases?.up !== false,
       leases: leases?.counts ?? NO_LEASES,
     }),
-    recordsChanged: () => revocations.recordsChanged(),
+    setServices(next) {
+      services = next;
+      revocations.recordsChanged();
+    },
     close() {
       leases?.close();
       revocations.close();

@@ -28,7 +28,7 @@ async function startReplica(ask?: AskLease) {
     leases: () => ask,
     revocations: state,
     counters: () => ({ up: true, leases: { granted: 0, refused: 0, unanswered: 0 } }),
-    recordsChanged: () => {},
+    setServices: () => {},
     close: () => {},
   };
   const tellRevocations = serveWorkerState(primary, config, valkey, now);

@@ -3,7 +3,7 @@ import type { GatewayConfig } from '../config/model.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
 import { LEASE_WAIT_MS, type LimitKind, type Sharing } from './leased-limiter.ts';
 import type { ValkeyState } from './valkey-state.ts';
-import { LATE, within } from './within.ts';
+import { LATE, within } from './valkey-connection.ts';
 
 /** What a worker shares through its primary. */
 export function createWorkerState(channel: WorkerChannel, { valkey }: GatewayConfig): Sharing {

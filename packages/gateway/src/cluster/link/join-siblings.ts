@@ -12,6 +12,7 @@ import {
 import type { Catalog } from '../../catalog/catalog.ts';
 import { makeOf } from '../../catalog/long-descriptions.ts';
 import type { AgentOffer } from '../../catalog/offer.ts';
+import { whenKnown } from '../../core/when-known.ts';
 import type { WorkerChannel } from '../channel.ts';
 import type { KeptOffer, ListedSession, ReplicaChange } from '../messages.ts';
 import { listenForSiblings } from './listen-for-siblings.ts';
@@ -26,12 +27,6 @@ export interface Siblings {
   readonly calls: number;
   /** Ends calls to siblings. Resolves when no calls of siblings are left either, or after that time. */
   leave(withinMs: number): Promise<void>;
-}
-
-export interface SiblingsOptions {
-  readonly channel: WorkerChannel;
-  readonly worker: number;
-  readonly budget: ResultBudget;
 }
 
 interface Own {
@@ -76,11 +71,11 @@ const TELL_AFTER_MS = 50;
 const NOTHING = (): void => {};
 
 /** Resolves when this worker can send calls to all others. Rejects if it cannot listen, or its primary is gone. */
-export async function joinSiblings({
-  channel,
-  worker: ownNumber,
-  budget,
-}: SiblingsOptions): Promise<Siblings> {
+export async function joinSiblings(
+  channel: WorkerChannel,
+  ownNumber: number,
+  budget: ResultBudget,
+): Promise<Siblings> {
   const own = new Map<string, Own>();
   const remotes = new Map<string, Remote>();
   const siblings = new Map<number, Sibling>();
@@ -204,8 +199,7 @@ export async function joinSiblings({
       return;
     }
     const printed = makeOf(offer.description, printDescription(offer.description));
-    if (printed instanceof Promise) void printed.then(tell);
-    else tell(printed);
+    void whenKnown(printed, tell);
   }
 
   /** Returns a promise if a description must be read first: later changes wait for it. */
@@ -225,13 +219,11 @@ export async function joinSiblings({
           descriptions.get(session.digest) ??
           (bytes === undefined ? own.get(session.connId)?.offer.description : parseDescription(bytes));
         if (known === undefined) throw new Error('a description is missing');
-        const arrived = (description: Description): void => {
+        return whenKnown(known, (description) => {
           descriptions.set(session.digest, description);
           joined(worker, session, description);
-        };
-        if (known instanceof Promise) return known.then(arrived);
-        arrived(known);
-        return undefined;
+          return undefined;
+        });
       }
       case 'listed':
         listed(change.connId);
@@ -313,11 +305,13 @@ export async function joinSiblings({
         enter(session, offer, onListed) {
           const { connId, instanceId, protocolVersion, identity, features } = session;
           const { keyId, digest, bytes } = offer;
-          const agent = { keyId, instanceId, digest, bytes };
           const listed = {
             service,
             connId,
-            ...agent,
+            keyId,
+            instanceId,
+            digest,
+            bytes,
             protocolVersion,
             identity,
             keepsSeveral: features.includes(FLEET_FEATURE),
