@@ -8,7 +8,6 @@ import {
   type RateLimiter,
   type RequestLimiter,
 } from '../access/rate-limit.ts';
-import type { ValkeyCounters } from '../telemetry/metrics.ts';
 
 /**
  * Asks for up to `most` tokens of the shared bucket, and for none rather than fewer than `least`. Undefined, at once or
@@ -23,16 +22,6 @@ export type AskLease = (
 
 /** Whom a limit counts. The two kinds have separate buckets. */
 export type LimitKind = 'source' | 'principal';
-
-/** What a process shares with other gateways, other workers, or both. */
-export interface Sharing {
-  /** Undefined if it shares no limits. */
-  readonly leases: ((kind: LimitKind, rate: Rate) => AskLease) | undefined;
-  /** Undefined if no key can be revoked. */
-  readonly revocations: { readonly known: boolean } | undefined;
-  /** Undefined without Valkey. */
-  readonly counters: (() => ValkeyCounters) | undefined;
-}
 
 /** How long a request may wait for tokens. */
 export const LEASE_WAIT_MS = 20;

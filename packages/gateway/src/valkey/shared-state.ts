@@ -3,8 +3,8 @@ import { createRateLimiter, type Rate, type RequestLimiter } from '../access/rat
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
-import { createLeasedLimiter, type LimitKind, type Sharing } from './leased-limiter.ts';
-import { openValkeyState } from './valkey-state.ts';
+import { createLeasedLimiter, type LimitKind } from './leased-limiter.ts';
+import { openValkeyState, type Sharing } from './valkey-state.ts';
 import { createWorkerState, serveWorkerState } from './worker-state.ts';
 
 /** State that one process of a replica has: the only process, or the primary. */

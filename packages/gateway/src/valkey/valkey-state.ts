@@ -1,9 +1,20 @@
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { ValkeyCounters } from '../telemetry/metrics.ts';
-import type { Sharing } from './leased-limiter.ts';
+import type { AskLease, LimitKind } from './leased-limiter.ts';
+import type { Rate } from '../access/rate-limit.ts';
 import { keepRevocations } from './revocations.ts';
 import { createValkeyLeases, type LeaseCounts } from './valkey-leases.ts';
+
+/** What a process shares with other gateways, other workers, or both. */
+export interface Sharing {
+  /** Undefined if it shares no limits. */
+  readonly leases: ((kind: LimitKind, rate: Rate) => AskLease) | undefined;
+  /** Undefined if no key can be revoked. */
+  readonly revocations: { readonly known: boolean } | undefined;
+  /** Undefined without Valkey. */
+  readonly counters: (() => ValkeyCounters) | undefined;
+}
 
 /** What a replica shares through Valkey, over one connection for leases and one for revocations. */
 export interface ValkeyState extends Sharing {

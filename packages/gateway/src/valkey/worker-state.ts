@@ -1,8 +1,8 @@
 import { createRateLimiter, type Grant, type Rate } from '../access/rate-limit.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
-import { LEASE_WAIT_MS, type LimitKind, type Sharing } from './leased-limiter.ts';
-import type { ValkeyState } from './valkey-state.ts';
+import { LEASE_WAIT_MS, type LimitKind } from './leased-limiter.ts';
+import type { Sharing, ValkeyState } from './valkey-state.ts';
 import { LATE, within } from './valkey-connection.ts';
 
 /** What a worker shares through its primary. */

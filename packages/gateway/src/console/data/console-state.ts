@@ -13,8 +13,13 @@ export interface ConsoleState {
   readonly version: string;
   /** Whether answers name the service. */
   readonly severalServices: boolean;
-  /** As they are configured. */
-  readonly services: readonly ServiceConfig[];
+  readonly services: readonly { readonly id: string; readonly keys: readonly ConsoleKey[] }[];
   /** With `{trace_id}` in place of the id; undefined if traces are shown nowhere. */
   readonly traceUrl: string | undefined;
 }
+
+/** An API key as it is configured, without anything that it could be checked against. */
+export type ConsoleKey = Pick<
+  ServiceConfig['keys'][number],
+  'name' | 'keyId' | 'capabilities' | 'expiresAtMs'
+>;

@@ -1,6 +1,5 @@
 import type { Keys, KeyUse, OfferedCapability } from '@svc/console/data';
-import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
-import type { ConsoleState } from './console-state.ts';
+import type { ConsoleKey, ConsoleState } from './console-state.ts';
 
 export function keys(state: ConsoleState): Keys {
   const { offers } = state.history;
@@ -20,10 +19,9 @@ export function keys(state: ConsoleState): Keys {
   };
 }
 
-/** The key and its use, without anything that the key could be checked against. */
 function useOf(
   { history, nowMs }: ConsoleState,
-  { name, keyId, capabilities, expiresAtMs }: KeyRecord,
+  { name, keyId, capabilities, expiresAtMs }: ConsoleKey,
   service: string | undefined,
   offered: ReadonlySet<string>,
 ): KeyUse {
