@@ -204,7 +204,6 @@ export default {
       { path: SHIPPED, pathNot: [...TEST_CODE, `${DATABASES}drivers\\.ts$`, `${DATABASES}[^/]+/`] },
       {
         path: `${DATABASES}(?!driver/|sql/|sessions/|engine-process/|conformance/)[^/]+/`,
-        pathNot: `${DATABASES}[^/]+/config/config-schema\\.ts$`,
       },
     ),
     forbid(

@@ -31,8 +31,8 @@ a minute more for each further Node.js.
   --node PATH   runs the service and the peers in Node.js with this executable, instead of the one that runs this; given
                 more than once, the service is also measured with each further one
   --json        print the results as JSON, instead of the tables
-  --write       write docs/performance/bench.json, the charts beside it and the tables of docs/performance.md; not with
-                --only
+  --write       write docs/performance/bench.json, the charts and the tables of details.md beside it, and the table of
+                docs/performance.md; not with --only
 
 Ends with 0 when every goal that was measured is met, whatever becomes of the aims; 1 when one is missed or something
 failed; 2 for wrong usage or a missing program.

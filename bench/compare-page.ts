@@ -6,13 +6,12 @@ import { labelOf, labelOfCase } from './compare-labels.ts';
 import type { Measured } from './compare-measure.ts';
 import { REVISIONS } from './contestants/mcp-face.ts';
 
-/** The parts of docs/performance.md between markers of these names. */
-export const PAGE_PARTS: Readonly<Record<string, (document: CompareDocument) => string>> = {
-  summary,
-  run,
-  goals,
-  figures,
-  'node-versions': nodeVersions,
+/** Pages of docs/, each with its parts between markers of these names. */
+export const PAGES: Readonly<
+  Record<string, Readonly<Record<string, (document: CompareDocument) => string>>>
+> = {
+  'performance.md': { summary },
+  'performance/details.md': { run, goals, figures, 'node-versions': nodeVersions },
 };
 
 /** What one would run instead, in the order of the page. */

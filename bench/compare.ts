@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createReleasers, startPostgres, temporaryFolder, type Postgres, type Releasers } from '@svc/testkit';
 import { stopRequest } from '../examples/start-stop-request.ts';
@@ -10,7 +10,7 @@ import { documentText, type CompareDocument } from './compare-document.ts';
 import { judgeGoals } from './compare-goals.ts';
 import { measure } from './compare-measure.ts';
 import { readCompareOptions, type CompareOptions } from './compare-options.ts';
-import { PAGE_PARTS } from './compare-page.ts';
+import { PAGES } from './compare-page.ts';
 import { compareReport } from './compare-report.ts';
 import { BOOKS_DATABASE, BOOKS_SQL } from './contestants/books.ts';
 import { DATABASE_CONNECTIONS, type Contestant } from './contestants/contestant.ts';
@@ -28,7 +28,7 @@ import { machine } from './report/machine.ts';
 import { version } from './report/version.ts';
 
 const OUTPUT = fileURLToPath(new URL('../docs/performance', import.meta.url));
-const PAGE = `${OUTPUT}.md`;
+const DOCS = dirname(OUTPUT);
 
 /** Resolves to the exit code: those of the usage, 130 after a signal. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -62,7 +62,7 @@ async function run(options: CompareOptions, releasers: Releasers): Promise<numbe
   const started = performance.now();
   const { rounds, seconds, nodes } = options;
   // A page without the markers is known before it has taken a quarter of an hour.
-  if (options.write) await pageWith(() => '');
+  if (options.write) await renderPages(() => '');
   const postgres = await startBooks(releasers);
   const contestants = await startContestants(options, postgres, releasers);
   say('checking that all answer the same, and that keys are checked');
@@ -172,12 +172,25 @@ async function write(document: CompareDocument): Promise<void> {
   const files = { 'bench.json': documentText(document), ...charts(document) };
   await mkdir(OUTPUT, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(OUTPUT, name), text);
-  await writeFile(PAGE, await pageWith((part) => part(document)));
-  say(`wrote docs/performance.md and docs/performance/: ${Object.keys(files).join(', ')}`);
+  const pages = await renderPages((part) => part(document));
+  for (const [path, text] of pages) await writeFile(join(DOCS, path), text);
+  say(
+    `wrote ${pages.map(([path]) => `docs/${path}`).join(', ')} and docs/performance/: ${Object.keys(files).join(', ')}`,
+  );
 }
 
-async function pageWith(content: (part: (typeof PAGE_PARTS)[string]) => string): Promise<string> {
-  let page = await readFile(PAGE, 'utf8');
-  for (const [name, part] of Object.entries(PAGE_PARTS)) page = replacePart(page, name, content(part));
-  return page;
+type Part = (document: CompareDocument) => string;
+
+/** Each page with its path; fails when one lacks the markers of a part. */
+function renderPages(content: (part: Part) => string): Promise<readonly (readonly [string, string])[]> {
+  return Promise.all(
+    Object.entries(PAGES).map(async ([path, parts]) => {
+      const page = await readFile(join(DOCS, path), 'utf8');
+      const rendered = Object.entries(parts).reduce(
+        (text, [name, part]) => replacePart(text, name, content(part)),
+        page,
+      );
+      return [path, rendered] as const;
+    }),
+  );
 }

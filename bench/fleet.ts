@@ -13,12 +13,15 @@ Linux only; needs wrk.
 
 --only ROW  one row: ${ROWS.map(({ name }) => name).join(', ')}
 --node PATH runs the service with this executable of Node.js, instead of the one that runs this
---write     also writes docs/performance/fleet.json and the table of docs/scale.md; not with --only
+--write     also writes docs/performance/fleet.json and a table of docs/performance/fleets.md; not with --only
 
 Ends with 1 when a goal is missed or something could not be measured, 2 for wrong usage.
 `;
 
 /** Resolves to the exit code. */
 export function main(args: readonly string[]): Promise<number> {
-  return measureRows({ usage: USAGE, rows: ROWS, page: { document: 'scale.md', part: 'fleet' } }, args);
+  return measureRows(
+    { usage: USAGE, rows: ROWS, page: { document: 'performance/fleets.md', part: 'fleet' } },
+    args,
+  );
 }

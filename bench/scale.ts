@@ -26,7 +26,7 @@ whole takes some ten minutes and a quiet machine. Linux only; needs wrk.
 
 --only ROW  one row: ${ROWS.map(({ name }) => name).join(', ')}
 --node PATH runs the service with this executable of Node.js, instead of the one that runs this
---write     also writes docs/performance/scale.json, a chart for each row and the table of docs/performance.md; not with
+--write     also writes docs/performance/scale.json, a chart for each row and a table of docs/performance/details.md; not with
             --only
 
 Ends with 1 when a goal is missed or something could not be measured, 2 for wrong usage.
@@ -34,5 +34,8 @@ Ends with 1 when a goal is missed or something could not be measured, 2 for wron
 
 /** Resolves to the exit code. */
 export function main(args: readonly string[]): Promise<number> {
-  return measureRows({ usage: USAGE, rows: ROWS, page: { document: 'performance.md', part: 'scale' } }, args);
+  return measureRows(
+    { usage: USAGE, rows: ROWS, page: { document: 'performance/details.md', part: 'scale' } },
+    args,
+  );
 }

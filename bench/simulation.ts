@@ -9,7 +9,7 @@ import { WAYS, type Way } from './simulation/cell.ts';
 import { SCENARIOS, type Scenario } from './simulation/scenarios.ts';
 import { simulate, type Outcome } from './simulation/simulate.ts';
 
-const PAGE = fileURLToPath(new URL('../docs/scale.md', import.meta.url));
+const PAGE = fileURLToPath(new URL('../docs/performance/fleets.md', import.meta.url));
 const CELL = 1000;
 
 const USAGE = `Usage: npm run bench:simulation [-- --agents N --seed S] [--json] [--write]
@@ -19,7 +19,7 @@ back-off and the gateway's bounds for unauthenticated peers, on a virtual clock 
 in cells of 1,000 with 10 replicas each, where agents find them by the addresses of a name; one cell for every other way.
 The same seed (default 1) gives the same figures. It takes some six minutes.
 
---write     also writes the table of docs/scale.md
+--write     also writes a table of docs/performance/fleets.md
 
 Ends with 1 when links are missing in the end where every replica can be found, 2 for wrong usage.
 `;

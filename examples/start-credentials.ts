@@ -10,8 +10,8 @@ export interface Credentials {
 }
 
 /**
- * An agent's key pair and a caller's key that may call everything: those of an earlier start when `file`
- * holds them, else made with `gateway` as an operator would make them.
+ * An agent's key pair and a caller's key that may call everything: those of an earlier start if `file`
+ * has them, otherwise made by the commands of `gateway`, as an operator would make them.
  */
 export async function credentialsIn(file: string, gateway: string): Promise<Credentials> {
   const known = await readFile(file, 'utf8').catch(() => undefined);

@@ -19,23 +19,23 @@ import type { StartOptions } from './start-options.ts';
 export interface Demo {
   readonly url: string;
   readonly apiKey: string;
-  /** With the token that opens it. */
+  /** Contains the token that opens the console. */
   readonly consoleUrl: string;
-  /** Lets the superuser in. */
+  /** Connects as the superuser. */
   readonly databaseUrl: string;
   /** Holds the agent's private key. */
   readonly credentialsFile: string;
   readonly sample: typeof sample;
   readonly pids: { readonly postgres: number; readonly gateway: number; readonly agent: number };
-  /** Where data and keys stay; undefined when they go with the demo. */
+  /** The folder that keeps data and keys; undefined if they are removed with the demo. */
   readonly keptIn: string | undefined;
-  /** Resolves when a part ends that nobody has asked to. */
+  /** Resolves when a process ends without being asked to. */
   readonly failure: Promise<Error>;
   /** Ends the agent, the gateway and the database, in this order. */
   stop(): Promise<void>;
 }
 
-/** The call that is shown to the user, and made once before so that it is sure to work. */
+/** The call that is shown to the user; it is made once before, to make sure that it works. */
 const sample = { capability: 'search_books', params: { query: 'dostoevsky', limit: 3 } };
 
 const defaultPort = 8080;
@@ -51,7 +51,7 @@ export async function startDemo(
   stop: AbortSignal,
 ): Promise<Demo> {
   const releasers = createReleasers();
-  // What runs is ended at once, and with it the step that works on it.
+  // Ends what runs at once, so that the step that waits for it fails.
   const abandon = (): void => void releasers.closeAll().catch(() => {});
   stop.addEventListener('abort', abandon, { once: true });
   try {
@@ -149,7 +149,7 @@ async function startAgent(
   credentials: Credentials,
   database: Readonly<Record<string, string>>,
 ): Promise<RunningProcess> {
-  // The agent logs next to its own file, which therefore lies where everything is removed at the end.
+  // The agent logs next to its own executable, so the copy is in the folder that is removed at the end.
   const executable = join(folder, 'svc-agent');
   await copyFile(agentFile, executable);
   return await startProcess(

@@ -7,7 +7,7 @@ import { canEnter, serverAccount, temporaryFolder, type Releasers } from '../pac
 /** The folder of the demo's files. */
 export interface Home {
   readonly folder: string;
-  /** Whether it stays for the next start. */
+  /** Whether the folder stays for the next start. */
   readonly kept: boolean;
 }
 
@@ -22,12 +22,12 @@ export async function openHome(root: string, keep: boolean, releasers: Releasers
   return { folder, kept: true };
 }
 
-/** In the repository, unless the account that PostgreSQL runs under may not go there. */
+/** In the repository, unless the account that PostgreSQL runs under may not read it. */
 async function keptFolder(root: string): Promise<string> {
   if (await canEnter(root, await serverAccount())) return join(root, '.cache', 'demo');
   const id = createHash('sha256').update(root).digest('hex').slice(0, 12);
   const folder = join(tmpdir(), `svc-demo-${id}`);
-  // Anybody may create a folder of this name there, to have our files in it.
+  // Another user could have created a folder of this name there, to read our files.
   const found = await lstat(folder).catch(() => undefined);
   if (found !== undefined && (!found.isDirectory() || found.uid !== process.getuid?.())) {
     throw new Error(`cannot keep the data in ${folder}: it belongs to somebody else; remove it`);

@@ -48,7 +48,7 @@ async function load(
   const texts = await Promise.all(
     ['schema.sql', 'data.sql', 'reader.sql'].map((file) => readFile(join(examples, 'library', file), 'utf8')),
   );
-  // Written last: a load that was interrupted, or of other data, is done again.
+  // Written last, so that an interrupted load, or one of other data, is repeated.
   const receipt = join(home.folder, 'loaded');
   const version = createHash('sha256').update(JSON.stringify(texts)).digest('hex');
   if ((await readFile(receipt, 'utf8').catch(() => undefined)) === version) {

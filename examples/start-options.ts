@@ -4,9 +4,9 @@ export interface StartOptions {
   readonly help: boolean;
   /** One JSON line instead of text. */
   readonly json: boolean;
-  /** Leave the database where it is, and use it again. */
+  /** Keep the database, and use it again at the next start. */
   readonly keep: boolean;
-  /** Undefined: 8080, or a free one when that is taken. */
+  /** Undefined: 8080, or a free port if that is taken. */
   readonly port: number | undefined;
 }
 

@@ -2,13 +2,13 @@ import { styleText } from 'node:util';
 import type { Demo } from './start-demo.ts';
 
 export interface Screen {
-  /** A line about what has just been done, with the time since the start. */
+  /** Prints a line about a finished step, with the time since the start. */
   progress(this: void, line: string): void;
   show(demo: Demo): void;
   failure(error: unknown): void;
 }
 
-/** Progress and failures go to standard error; what the user came for to standard output. */
+/** Progress and failures go to standard error, the result to standard output. */
 export function createScreen(json: boolean): Screen {
   const colour = process.stdout.isTTY && process.stderr.isTTY && !process.env['NO_COLOR'];
   const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
@@ -65,7 +65,7 @@ ${strong('The gateway is running.')}
   API key  ${apiKey}
   Console  ${consoleUrl}
 
-To try the examples of examples/library/README.md, paste this into the terminal that you use:
+To try the examples of examples/library/README.md, paste this into another terminal:
 
 export URL=${url} KEY=${apiKey}
 
@@ -85,7 +85,7 @@ The agent's private key:      agent_private_key in ${credentialsFile}
 ${strong('Connect an AI client (MCP; more clients: docs/guides/mcp-clients.md)')}
 
 Claude Code:                  claude mcp add --transport http --scope user library ${url}/mcp --header '${authorization}'
-Claude Code for one project:  save this as .mcp.json there, and keep it to yourself: it holds the key
+Claude Code for one project:  save this as .mcp.json there; it contains the key, so do not share it
 
 ${JSON.stringify(client, undefined, 2)}
 

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 export interface StopRequest {
   /** Aborted when somebody wants everything to stop. */
   readonly signal: AbortSignal;
-  /** Resolves then, to a few words about who. */
+  /** Resolves then, to a few words about the cause. */
   readonly requested: Promise<string>;
   close(): void;
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const;
-/** Without a listener the first opens Node's debugger, and the second ends the process with everything left behind. */
+/** Without a listener the first signal opens Node's debugger, and the second ends the process and leaves everything running. */
 const ignoredSignals = ['SIGUSR1', 'SIGUSR2'] as const;
 const ignore = (): void => {};
 const ancestorCheckMs = 200;
@@ -25,12 +25,12 @@ export function stopRequest(): StopRequest {
   const onSignal = (signal: NodeJS.Signals): void => controller.abort(signal);
   for (const signal of signals) process.on(signal, onSignal);
   for (const signal of ignoredSignals) process.on(signal, ignore);
-  // Nobody reads any more, as in `npm start | head`.
+  // The reader has ended, as in `npm start | head`.
   const onBrokenPipe = (): void => controller.abort('the output was closed');
   process.stdout.on('error', onBrokenPipe);
   process.stderr.on('error', onBrokenPipe);
 
-  // npm may be killed, and the shell between it and us may die of a signal without passing it on.
+  // npm may be killed, and a shell between npm and this process may die of a signal without passing it on.
   const ancestors = findAncestors();
   const ancestorCheck = setInterval(() => {
     if (findAncestors() !== ancestors) controller.abort('npm has ended');
@@ -48,7 +48,7 @@ export function stopRequest(): StopRequest {
   };
 }
 
-/** Our parent and, where the system tells, its parent: a process gets another one when its own has ended. */
+/** The parent and, if the system tells it, the parent's parent: a process gets another parent when its own has ended. */
 function findAncestors(): string {
   const { ppid } = process;
   try {

@@ -16,7 +16,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
   uid: 'svc-agents',
   title: 'svc: agents and database',
   description:
-    'How agents and the database of each fare: calls, what they wait for, links to the gateways, what is served.',
+    'The state of agents and of their databases: calls, what calls wait for, links to the gateways, what is served.',
   other: { uid: 'svc-gateway', title: 'svc: gateway and callers' },
   choices: { capability: CALLS },
   anchor: ANCHOR,
@@ -27,7 +27,8 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       stat(
         {
           title: 'Agents not connected',
-          description: 'Agents that run and have no gateway. Their log says why; a wrong key is 4401.',
+          description:
+            'Agents that run without a link to a gateway. Their log has the reason; 4401 is a wrong key.',
           unit: 'short',
           steps: [[1, 'red']],
         },
@@ -36,8 +37,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       stat(
         {
           title: 'Databases away',
-          description:
-            'Agents that reach a database of theirs no more. `database_lost` records have the reason.',
+          description: 'Agents that have lost a database. `database_lost` records have the reason.',
           unit: 'short',
           steps: [[1, 'red']],
         },
@@ -46,14 +46,14 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         },
       ),
       stat(
-        { title: 'Calls', description: 'Calls that the agents chosen have answered.', unit: 'reqps' },
+        { title: 'Calls', description: 'Calls that the chosen agents have answered.', unit: 'reqps' },
         { calls: q.rate(CALLS) },
       ),
       stat(
         {
           title: 'Calls that wait',
           description:
-            'For a slot of runtime.max_concurrent_requests, or for a connection to the database. Now and then is fine; all the time, the agent or its database has too little.',
+            'Calls that wait for a slot of runtime.max_concurrent_requests, or for a connection to the database. A few now and then are normal. If calls always wait, the agent or its database is too small for the load.',
           unit: 'short',
           steps: [
             [1, 'orange'],
@@ -69,7 +69,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Files refused',
           description:
-            'Agents that serve an older capability file, since the present one is refused. The `reload_refused` record has every fault.',
+            'Agents that serve an older capability file, because they refuse the present one. The `reload_refused` record has every fault.',
           unit: 'short',
           steps: [[1, 'red']],
         },
@@ -79,7 +79,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Capabilities drifted',
           description:
-            'Capabilities that the database has left behind; the `drift` record names them. With runtime.reverify only.',
+            'Capabilities that no longer fit the database; the `drift` record names them. Only with runtime.reverify.',
           unit: 'short',
           steps: [[1, 'red']],
         },
@@ -89,7 +89,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Agents',
           description:
-            'Each agent and its database. Connected and Database are 1 where all is well, Refused and Drifted are 0.',
+            'Each agent and its database. If all is well, Connected and Database are 1, Refused and Drifted are 0.',
         },
         'instance',
         {
@@ -107,7 +107,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       lines(
         {
           title: 'Calls by capability',
-          description: 'Which capabilities are called how often.',
+          description: 'How often each capability is called.',
           unit: 'reqps',
         },
         { '{{capability}}': q.rate(CALLS, byCapability) },
@@ -129,7 +129,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Time by capability, 95 of 100',
           description:
-            'From the arrival of a call to its outcome, waiting included. `svc-agent try NAME --explain` says why one is slow.',
+            'From the arrival of a call to its outcome, including waiting. `svc-agent try NAME --explain` shows why one is slow.',
           unit: 's',
         },
         { '{{capability}}': q.quantile(0.95, DURATION, byCapability) },
@@ -138,7 +138,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Calls that run and wait',
           description:
-            'A queue that stays is too few slots, or a database that is too slow for the load: see "Connections to the database".',
+            'If a queue stays, there are too few slots, or the database is too slow for the load: see "Connections to the database".',
           unit: 'short',
         },
         {
@@ -153,7 +153,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       lines(
         {
           title: 'Bytes by capability',
-          description: 'JSON in the results. What is large here is slow for models, and dear.',
+          description: 'JSON in the results. Large results are slow and expensive for models.',
           unit: 'Bps',
         },
         { '{{capability}}': q.rate('svc_agent_result_bytes_total', byCapability) },
@@ -164,7 +164,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Database',
           description:
-            'Whether there is a connection or one can be made. `database_lost` and `database_back` records have the reasons.',
+            'Shows 1 if there is a connection or one can be made. `database_lost` and `database_back` records have the reasons.',
         },
         { '{{instance}}': q.value('svc_agent_database_up', { ...byInstance, merge: 'min' }) },
         { one: 'up', zero: 'away', good: 'one' },
@@ -173,7 +173,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Connections to the database',
           description:
-            'At most database.max_connections. Where all are busy and calls wait, give it more, or make the slow capabilities faster.',
+            'At most database.max_connections. If all are busy and calls wait, raise it, or make the slow capabilities faster.',
           unit: 'short',
         },
         {
@@ -195,7 +195,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Links',
           description:
-            'Links that gateways have accepted, and how many there should be. Fewer for minutes: a gateway cannot be reached, or gateway.max_links is too low.',
+            'Links that gateways have accepted, and how many there should be. If there are fewer for minutes, a gateway cannot be reached, or gateway.max_links is too low.',
           unit: 'short',
         },
         {
@@ -207,7 +207,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Attempts by outcome',
           description:
-            'What became of attempts to make a link. `refused` is a wrong key or URL; `failed` a gateway that cannot be reached.',
+            'Outcomes of attempts to make a link. `refused` is a wrong key or URL; `failed` a gateway that cannot be reached.',
           unit: 'ops',
         },
         { '{{outcome}}': q.rate('svc_agent_dials_total', { by: ['outcome'] }) },
@@ -215,8 +215,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       lines(
         {
           title: 'Connections lost and refused',
-          description:
-            'Connections made again, and attempts that no gateway accepted: the log has the reasons.',
+          description: 'Reconnections, and attempts that no gateway accepted. The log has the reasons.',
           unit: 'ops',
         },
         {
@@ -230,7 +229,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Capability file',
           description:
-            'Whether the file as it is now is served. While it is refused, what was there before is.',
+            'Shows 1 if the agent serves the present file. While it refuses the file, it serves the older one.',
         },
         { '{{instance}}': q.value('svc_agent_reload_refused', { ...byInstance, merge: 'max' }) },
         { one: 'refused', zero: 'served', good: 'zero' },
@@ -239,7 +238,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Reloads and drift',
           description:
-            'How often the file was loaded again in an hour, by outcome, and capabilities that have drifted.',
+            'Reloads of the file in an hour, by outcome, and capabilities that no longer fit the database.',
           unit: 'short',
         },
         {
@@ -251,7 +250,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         {
           title: 'Log records lost, workers started again',
           description:
-            'In an hour. A log with gaps: look at the disk. Workers that end: `worker_ended` records say why.',
+            'In an hour. If log records are lost, look at the disk. If workers end, `worker_ended` records have the reason.',
           unit: 'short',
         },
         {

@@ -23,7 +23,8 @@ const cacheMisses = q.rate('svc_gateway_auth_cache_misses_total');
 export const GATEWAY_AND_CALLERS: DashboardParts = {
   uid: 'svc-gateway',
   title: 'svc: gateway and callers',
-  description: 'What callers get from the gateways, who is refused and why, and how the gateways fare.',
+  description:
+    'What callers get from the gateways, which requests are refused and why, and the state of the gateways.',
   other: { uid: 'svc-agents', title: 'svc: agents and database' },
   choices: { service: CALLS, capability: CALLS },
   anchor: ANCHOR,
@@ -39,7 +40,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Calls that fail',
           description:
-            'Share of the calls that end with an error that is not the caller\'s. Above 0.1 % an objective of 99.9 % is missed; "Errors by code" says where to look.',
+            'Share of the calls that end with an error of the service. Above 0.1 % the objective of 99.9 % is missed; "Errors by code" shows where to look.',
           unit: 'percentunit',
           steps: [
             [0.001, 'orange'],
@@ -52,7 +53,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Time of a call, 95 of 100',
           description:
-            'So long 95 of 100 calls take at most. When it grows, the dashboard of the agents says whether calls wait or the database is slow.',
+            'The time within which 95 of 100 calls are answered. If it grows, the dashboard of the agents shows whether calls wait or the database is slow.',
           unit: 's',
           steps: [
             [1, 'orange'],
@@ -65,7 +66,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Agents connected',
           description:
-            'Connections of agents to the gateways chosen, added up. At 0 every call is answered 503: see the log of the agents.',
+            'Connections of agents to the chosen gateways, added up. At 0 every call gets 503: see the log of the agents.',
           unit: 'short',
           base: 'red',
           steps: [[1, 'green']],
@@ -75,7 +76,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
       stat(
         {
           title: 'Gateways',
-          description: 'Gateways that Prometheus reads. One that is missing here is down, or not scraped.',
+          description: 'Gateways that Prometheus scrapes. A missing one is down or not scraped.',
           unit: 'short',
           base: 'red',
           steps: [[1, 'green']],
@@ -86,7 +87,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Log records lost, 1 h',
           description:
-            'What standard output did not take in time. Above 0 the log has gaps: look at what reads it.',
+            'Log records that standard output did not accept in time. Above 0 the log has gaps: look at the process that reads it.',
           unit: 'short',
           steps: [[1, 'red']],
         },
@@ -97,7 +98,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
       lines(
         {
           title: 'Calls by capability',
-          description: 'Which capabilities are called how often.',
+          description: 'How often each capability is called.',
           unit: 'reqps',
         },
         { '{{capability}}': q.rate(CALLS, { by: ['capability'], ...ofCalls }) },
@@ -106,7 +107,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Time of a call',
           description:
-            'Half of the calls, 95 and 99 of 100 take at most so long, from the head of the request to the begin of the answer.',
+            'Half of the calls, and 95 and 99 of 100, take at most these times, from the head of the request to the beginning of the answer.',
           unit: 's',
         },
         {
@@ -118,8 +119,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
       lines(
         {
           title: 'Errors by code',
-          description:
-            'Requests that failed, by the code of the error. The reference of errors says for each code what to look at.',
+          description: 'Failed requests by error code. The guide Troubleshooting has an entry for each code.',
           unit: 'reqps',
         },
         { '{{code}}': q.rate(ERRORS, { by: ['code'] }) },
@@ -127,7 +127,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
       lines(
         {
           title: 'Time by capability, 95 of 100',
-          description: 'Which capabilities are slow. `svc-agent try NAME --explain` says why one is.',
+          description: 'Which capabilities are slow. `svc-agent try NAME --explain` shows why.',
           unit: 's',
         },
         { '{{capability}}': q.quantile(0.95, DURATION, { by: ['capability'], ...ofCalls }) },
@@ -136,7 +136,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Requests by status',
           description:
-            'All requests, health checks among them. 499 is a caller that went away; an error over MCP is a 200.',
+            'All requests, including health checks. 499 is a caller that went away; an error over MCP is a 200.',
           unit: 'reqps',
         },
         { '{{status}}': q.rate(CALLS, { by: ['status'] }) },
@@ -145,7 +145,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Requests by route',
           description:
-            'Which interface is used. The route is a template; it is empty for paths that are not there.',
+            'Which interface is used. The route is a template; it is empty for paths that do not exist.',
           unit: 'reqps',
         },
         { '{{route}}': q.rate(CALLS, { by: ['route'] }) },
@@ -154,7 +154,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Capabilities',
           description:
-            'All capabilities that were called since the start of the gateways. Answers with 5xx are those over REST; the dashboard of the agents has all by outcome.',
+            'All capabilities that were called since the start of the gateways. Answers with 5xx count REST only; the dashboard of the agents has all calls by outcome.',
         },
         'capability',
         {
@@ -173,7 +173,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Callers refused',
           description:
-            'Requests with a wrong key (401), without permission (403) and above a rate (429). Many 401 of one `source` in the log are somebody who guesses keys.',
+            'Requests with a wrong key (401), without permission (403) and above a rate (429). Many 401 of one `source` in the log mean that somebody guesses keys.',
           unit: 'reqps',
         },
         { '{{status}}': q.rate(CALLS, { by: ['status'], where: 'status=~"401|403|429"' }) },
@@ -182,7 +182,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Keys found in the cache',
           description:
-            'Share of the API keys that were verified before. Where it stays low, callers send wrong keys, or there are more keys than the cache holds.',
+            'Share of presented API keys that were remembered as verified. If it stays low, callers send wrong keys, or there are more keys than the cache holds.',
           unit: 'percentunit',
         },
         { share: `${cacheHits} / (${cacheHits} + ${cacheMisses})` },
@@ -191,7 +191,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Keys being verified',
           description:
-            'A key that is new takes a slot while its bcrypt hash is compared. When all are busy, callers with new keys get 429.',
+            'A new key takes a slot while its bcrypt hash is compared. If all slots are busy, callers with new keys get 429.',
           unit: 'short',
         },
         {
@@ -203,7 +203,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Tokens',
           description:
-            'Access tokens whose verification was remembered or not, and fetches of the keys of issuers that failed: the log has the reasons. Empty without issuers.',
+            "Access tokens by whether their verification was remembered, and failed fetches of issuers' keys; the log has the reasons. Empty without issuers.",
           unit: 'ops',
         },
         {
@@ -218,7 +218,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Shared limits',
           description:
-            'Leases of rate limits from Valkey. Where many are unanswered, Valkey is away or slow, and each gateway keeps its limits alone. Empty without Valkey.',
+            'Leases of rate limits from Valkey. If many are unanswered, Valkey is away or slow, and each gateway keeps its limits alone. Empty without Valkey.',
           unit: 'ops',
         },
         { '{{result}}': q.rate('svc_gateway_leases_total', { by: ['result'] }) },
@@ -227,7 +227,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Valkey, and files of keys',
           description:
-            'Valkey answers or not. Files of keys or services that were refused: a key that was taken out of them is still good; the `keys_reload_failed` record says what is wrong. Empty where there is neither.',
+            'Whether Valkey answers, and whether a file of keys or services was refused. While it is refused, a key that was removed from it still works; the `keys_reload_failed` record lists the faults. Empty without Valkey and without such files.',
         },
         {
           'Valkey of {{instance}}': q.value('svc_gateway_valkey_up', { by: ['instance'] }),
@@ -241,7 +241,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Requests in flight',
           description:
-            'Requests accepted and not answered. A line that only grows is a backlog: look at agents and database.',
+            'Requests that are accepted and not yet answered. A line that only grows is a backlog: look at agents and database.',
           unit: 'short',
         },
         { '{{instance}}': q.value(ANCHOR, { by: ['instance'] }) },
@@ -249,7 +249,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
       lines(
         {
           title: 'Calls at agents',
-          description: 'Calls that agents have and have not answered, whether they run or wait there.',
+          description: 'Calls that agents have and have not yet answered, whether they run or wait.',
           unit: 'short',
         },
         { '{{instance}}': q.value('svc_gateway_agent_calls_in_flight', { by: ['instance'] }) },
@@ -258,7 +258,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Memory for large results',
           description:
-            'Reserved for results that arrive or are being delivered. Callers that read slowly keep it.',
+            'Memory reserved for results that arrive or are being delivered. Slow readers hold it.',
           unit: 'bytes',
         },
         { '{{instance}}': q.value('svc_gateway_result_reserved_bytes', { by: ['instance'] }) },
@@ -278,7 +278,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Agents that come and go',
           description:
-            'Connections made, ended and turned away a second. Those turned away are agents with a wrong key, or strangers: `agent_rejected` records say which.',
+            'Connections made, ended and refused a second. Refused ones are agents with a wrong key, or others: `agent_rejected` records have the reason.',
           unit: 'ops',
         },
         {
@@ -291,7 +291,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Links',
           description:
-            'Where there are several gateways: how many there are as agents are told, how many links they should hold beside those that they hold, and agents too old for several links. Missing links that stay are a balancer that sends all to one.',
+            'With several gateways: the number of gateways that agents are told, the links that agents should hold and do hold, and agents that are too old for several links. If links stay missing, a balancer sends all agents to one gateway.',
           unit: 'short',
         },
         {
@@ -306,7 +306,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           title: 'Workers',
           description:
-            'Calls that reached their agent over another worker, and workers that ended and were replaced: `worker_ended` records say why. Empty with one worker.',
+            'Calls that reached their agent through another worker, and workers that ended and were replaced; `worker_ended` records have the reason. Empty with one worker.',
           unit: 'ops',
         },
         {

@@ -9,7 +9,7 @@ export function processRow(queries: Queries, tracesDropped: string): readonly Un
     lines(
       {
         title: 'CPU',
-        description: 'Cores in use. At 1 for each process it is the limit: take further workers.',
+        description: 'Cores in use. 1 for each process is the limit: add workers.',
         unit: 'none',
       },
       { '{{instance}}': each(`rate(${ofProcess('process_cpu_seconds_total')}[$__rate_interval])`) },
@@ -17,8 +17,7 @@ export function processRow(queries: Queries, tracesDropped: string): readonly Un
     lines(
       {
         title: 'Memory',
-        description:
-          'Resident memory. It follows the load; a line that only grows for days is worth a report.',
+        description: 'Resident memory. It follows the load; please report a line that only grows for days.',
         unit: 'bytes',
       },
       { '{{instance}}': each(ofProcess('process_resident_memory_bytes')) },
@@ -27,7 +26,7 @@ export function processRow(queries: Queries, tracesDropped: string): readonly Un
       {
         title: 'Delay of the event loop, 99 of 100',
         description:
-          'How late the process gets to what has to be done. Above 0.1 s it is busy with one thing for too long, or has too little CPU.',
+          'Delay of the event loop. Above 0.1 s the process is busy with one thing for too long, or has too little CPU.',
         unit: 's',
       },
       { '{{instance}}': each(ofProcess('nodejs_eventloop_lag_p99_seconds')) },
@@ -36,7 +35,7 @@ export function processRow(queries: Queries, tracesDropped: string): readonly Un
       {
         title: 'Spans lost',
         description:
-          'Spans that no collector has got: it is away, or takes less than there is. Lower the sampling, or give it more. Empty without traces.',
+          'Spans that were dropped, because the collector is away or too slow. Lower the sampling, or make the collector larger. Empty without traces.',
         unit: 'ops',
       },
       { '{{instance}}': queries.rate(tracesDropped, { by: ['instance'] }) },

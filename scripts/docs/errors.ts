@@ -182,7 +182,8 @@ export function errorTable(): string {
     .toSorted((a, b) => a.status - b.status)
     .map(({ name, status }) => {
       const { when, caller, operator, repeat } = ERROR_DOCS[name];
-      const link = `[${code(name)}](../guides/troubleshooting.md#${name.toLowerCase()})`;
+      const page = name.startsWith('AGENT_') ? 'troubleshooting-agent' : 'troubleshooting';
+      const link = `[${code(name)}](../guides/${page}.md#${name.toLowerCase()})`;
       return [String(status), link, when, caller, operator, repeat];
     });
   return table(

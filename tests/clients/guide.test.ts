@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder, type TemporaryFolder } from '@svc/testkit';
 import { describeCapabilities } from '../../packages/agent/src/capabilities/openapi/describe-capabilities.ts';
-import { loadOffer } from '../../packages/agent/src/config/load-offer.ts';
+import { loadOffer } from '../../packages/agent/src/config/load.ts';
 import { readDocument } from '../documentation/documents.ts';
 import { compileSources, generateTypes } from '../requirements/openapi-client.testing.ts';
 import { generatePython, hasPython, runPython } from './python.testing.ts';

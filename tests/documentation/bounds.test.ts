@@ -44,15 +44,15 @@ test.each([
   ['docs/reference/http.md', `at most ${JSON_DEPTH_MAX} levels`],
   ['docs/reference/http.md', `${MAX_RECORDS} records; a verified key is remembered for 5 minutes`],
   [
-    'docs/guides/security.md',
+    'docs/guides/security-access.md',
     `remembered for ${CACHE_LIFETIME_MS / 60_000} minutes, at most ${number(CACHE_ENTRIES)}`,
   ],
   [
     'docs/guides/security.md',
     `A message that cannot be read, a message of more than ${mebibytes(MESSAGE_MAX_BYTES)}`,
   ],
-  ['docs/guides/security.md', `at most ${FETCH_MAX_BYTES / 1024} KiB in 5 s`],
-  ['docs/guides/security.md', `a call waits ${LEASE_WAIT_MS} ms for it at most`],
+  ['docs/guides/security-access.md', `at most ${FETCH_MAX_BYTES / 1024} KiB in 5 s`],
+  ['docs/guides/security-access.md', `a call waits ${LEASE_WAIT_MS} ms for it at most`],
   ['docs/guides/troubleshooting.md', `too many requests wait on this connection | ${MAX_PIPELINED} |`],
   ['docs/guides/console.md', `the last ${number(RECORDS_MAX)} requests`],
 ])('%s: %s', (path, text) => {

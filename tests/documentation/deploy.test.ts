@@ -24,10 +24,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 import { readDocument, ROOT } from './documents.ts';
 
-/** The configurations of the deployment guide, given to the programs that they are for. */
-const guide = readDocument('docs/guides/deploy.md');
+/** The configurations of the guides to deployment and proxies, given to the programs that they are for. */
+const blocks = ['deploy', 'proxies'].flatMap((name) => readDocument(`docs/guides/${name}.md`).blocks);
 const blocksOf = (kind: string): readonly string[] =>
-  guide.blocks.filter(({ language, mark }) => `${language} ${mark}`.trim() === kind).map(({ text }) => text);
+  blocks.filter(({ language, mark }) => `${language} ${mark}`.trim() === kind).map(({ text }) => text);
 
 const PACKAGES = { nginx: 'nginx-light', caddy: 'caddy', haproxy: 'haproxy', 'systemd-analyze': 'systemd' };
 const missing = Object.keys(PACKAGES).filter((program) => spawnSync('which', [program]).status !== 0);
@@ -36,7 +36,7 @@ if (missing.length > 0) {
     missing.includes(program) ? [name] : [],
   );
   process.stderr.write(
-    `\nSKIPPED: tests of docs/guides/deploy.md that need ${missing.join(', ')}; ` +
+    `\nSKIPPED: tests of docs/guides/deploy.md and proxies.md that need ${missing.join(', ')}; ` +
       `to run them: apt-get install -y --no-install-recommends ${packages.join(' ')}\n`,
   );
 }
@@ -73,14 +73,14 @@ test.skipIf(!needs('systemd-analyze'))(
         .replace('ExecStart=/var/lib/svc-agent/svc-agent', `ExecStart=${SVC_AGENT}`);
       const path = join(home, `${name}.service`);
       await writeFile(path, unit);
-      if (name === 'svc-agent') {
-        const [dropIn = ''] = blocksOf('ini drop-in');
-        await mkdir(`${path}.d`);
-        await writeFile(
-          join(`${path}.d`, 'override.conf'),
-          dropIn.replace('/var/lib/svc-agent/svc-agent', SVC_AGENT),
-        );
-      }
+      const dropIn = blocksOf('ini drop-in').find(
+        (part) => part.includes('svc-agent') === (name === 'svc-agent'),
+      );
+      await mkdir(`${path}.d`);
+      await writeFile(
+        join(`${path}.d`, 'override.conf'),
+        (dropIn ?? '').replace('/var/lib/svc-agent/svc-agent', SVC_AGENT),
+      );
       const verified = await runProcess('systemd-analyze', ['verify', '--man=no', path]);
       // Nothing is said of a sound unit; units of the machine itself may have faults.
       expect(verified.stderr.split('\n').filter((line) => line.includes(name))).toEqual([]);
@@ -105,7 +105,7 @@ test.skipIf(!needs('systemd-analyze'))(
 
 const pooler = findPgBouncer();
 if (pooler?.keepsPreparedStatements !== true) {
-  process.stderr.write('\nSKIPPED: the test of docs/guides/deploy.md that needs PgBouncer 1.21 or later\n');
+  process.stderr.write('\nSKIPPED: the test of docs/guides/proxies.md that needs PgBouncer 1.21 or later\n');
 }
 test.skipIf(pooler?.keepsPreparedStatements !== true)(
   'an agent is served by PgBouncer with the settings of the guide',

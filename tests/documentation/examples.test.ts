@@ -7,7 +7,7 @@ import { PROGRAM as AGENT } from '../../packages/agent/src/cli/program.ts';
 import { parseArguments as parseGatewayArguments } from '../../packages/gateway/src/cli/arguments.ts';
 import { readEnvFile } from '../../packages/gateway/src/config/env-file.ts';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
-import { SETTING_DOCS } from '../../scripts/docs/settings.ts';
+import { SETTINGS } from '../../packages/gateway/src/config/settings.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 import { readDocuments, type Block } from './documents.ts';
 
@@ -96,18 +96,21 @@ test.each(named('json'))('the JSON at %s is well formed', (_, text) => {
 test.each(named('ini'))('the settings at %s are accepted', (_, text) => {
   const file = readEnvFile(text);
   const required = {
-    GATEWAY_AGENT_PUBLIC_KEY: SETTING_DOCS.GATEWAY_AGENT_PUBLIC_KEY.example,
-    GATEWAY_API_KEYS_JSON: SETTING_DOCS.GATEWAY_API_KEYS_JSON.example,
+    GATEWAY_AGENT_PUBLIC_KEY: SETTINGS.GATEWAY_AGENT_PUBLIC_KEY.example,
+    GATEWAY_API_KEYS_JSON: SETTINGS.GATEWAY_API_KEYS_JSON.example,
   };
   const values = 'values' in file ? file.values : {};
+  const { GATEWAY_API_KEYS_JSON: records = '', ...requiredBesideFile } = required;
   const readText = (path: string): string => {
     if (path.includes('password')) return 'secret';
     if (path.includes('headers')) return 'Authorization: Bearer secret\n';
+    if (path.endsWith('api-keys.json')) return records;
     if (path.endsWith('.json')) return '{"services": []}';
     return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
   };
   expect(Object.keys(values).length).toBeGreaterThan(1);
-  expect(loadConfig({ ...required, ...values }, readText)).toMatchObject({ warnings: [], config: {} });
+  const others = 'GATEWAY_API_KEYS_FILE' in values ? requiredBesideFile : required;
+  expect(loadConfig({ ...others, ...values }, readText)).toMatchObject({ warnings: [], config: {} });
 });
 
 /** The commands of ours in a script, each as its arguments. */

@@ -160,7 +160,7 @@ test('the workflow and the pod ask for a token for the resource', () => {
 });
 
 test('the guide explains every reason for which a token is refused', () => {
-  const { text } = readDocument('docs/guides/tokens.md');
+  const { text } = readDocument('docs/guides/token-checks.md');
   const explained = text.split('## Find out why')[1]?.split('\n## ')[0] ?? '';
   expect(TOKEN_FAILURES.filter((failure) => !explained.includes(`\`${failure}\``))).toEqual([]);
 });

@@ -6,28 +6,35 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readDocument, type Block } from './documents.ts';
 
 /** Every snippet has the format that its client documents, and what it sends is taken by a running gateway. */
-const GUIDE = 'docs/guides/mcp-clients.md';
 const URL_OF_GUIDE = 'https://gateway.example.com/mcp';
-const guide = readDocument(GUIDE);
-const lines = guide.text.split('\n');
+const guides = ['mcp-clients', 'mcp-programs'].map((name) => readDocument(`docs/guides/${name}.md`));
+const blocks = guides.flatMap((guide) => guide.blocks);
+const NOT_A_CLIENT = new Set([
+  'Any other client',
+  'Good to know',
+  'Checking a connection',
+  'Checked against',
+]);
 
 const missing = ['curl', 'python3'].filter((program) => spawnSync('which', [program]).status !== 0);
 if (missing.length > 0) {
   process.stderr.write(
-    `\nSKIPPED: tests of docs/guides/mcp-clients.md that need ${missing.join(', ')}; ` +
+    `\nSKIPPED: tests of docs/guides/mcp-clients.md and mcp-programs.md that need ${missing.join(', ')}; ` +
       `to run them: apt-get install -y --no-install-recommends ${missing.join(' ')}\n`,
   );
 }
 
 function snippet(section: string, language: string, index = 0): string {
-  const found = guide.blocks.filter((block) => sectionOf(block) === section && block.language === language);
+  const found = blocks.filter((block) => sectionOf(block) === section && block.language === language);
   const text = found[index]?.text;
-  if (text === undefined) throw new Error(`${GUIDE} has no ${language} under ${section}`);
+  if (text === undefined) throw new Error(`no guide has ${language} under ${section}`);
   return text;
 }
 
 function sectionOf({ at }: Block): string {
-  const above = lines.slice(0, Number(at.split(':').at(-1))).filter((line) => line.startsWith('## '));
+  const [page, line] = at.split(':');
+  const lines = guides.find(({ path }) => path === page)?.text.split('\n') ?? [];
+  const above = lines.slice(0, Number(line)).filter((text) => text.startsWith('## '));
   return above.at(-1)?.slice('## '.length) ?? '';
 }
 
@@ -230,7 +237,7 @@ describe('the formats of the clients', () => {
       connections: { type: 'object' },
     });
     matching(workflow, JSON.parse(snippet('n8n', 'json')));
-    const [, header = ''] = /Header Auth with the name `([^`]+)`/.exec(guide.text) ?? [];
+    const [, header = ''] = /Header Auth with the name `([^`]+)`/.exec(guides[0]?.text ?? '') ?? [];
     expect(await listed({ [header]: 'KEY' }, 'KEY')).toMatchObject(BOTH_TOOLS);
   });
 
@@ -261,16 +268,15 @@ describe('the formats of the clients', () => {
   });
 
   test('every URL of the gateway in every snippet is the endpoint', () => {
-    const urls = guide.blocks.flatMap(({ text }) => text.match(/https?:\/\/[^\s"'`\\]+/g) ?? []);
+    const urls = blocks.flatMap(({ text }) => text.match(/https?:\/\/[^\s"'`\\]+/g) ?? []);
     expect(urls.length).toBeGreaterThan(12);
     expect(new Set(urls)).toEqual(new Set([URL_OF_GUIDE]));
   });
 
   test('every client has a section, and every section was checked against something', () => {
-    const sections = lines.filter((line) => line.startsWith('## ')).map((line) => line.slice(3));
-    const from = sections.indexOf('Before you begin') + 1;
-    const clients = sections.slice(from, sections.indexOf('Any other client'));
-    const rows = lines.slice(lines.indexOf('## Checked against'));
+    const sections = guides.flatMap(({ text }) => [...text.matchAll(/^## (.+)$/gm)].map(([, name]) => name));
+    const clients = sections.filter((name) => name !== undefined && !NOT_A_CLIENT.has(name));
+    const rows = guides.flatMap(({ text }) => text.split('## Checked against')[1]?.split('\n') ?? []);
     const checked = new Set(rows.map((row) => row.split('|')[1]?.trim()));
     expect(clients).toHaveLength(10);
     expect(clients.filter((name) => !checked.has(name))).toEqual([]);

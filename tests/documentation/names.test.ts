@@ -18,10 +18,11 @@ function unknown(pattern: RegExp, exists: (name: string) => boolean): readonly s
 }
 
 test('every setting and every code of the gateway', () => {
-  const known = new Set<string>([...SETTINGS, ...ERROR_CODES]);
+  const known = new Set<string>([...Object.keys(SETTINGS), ...ERROR_CODES]);
   // A name that ends with an underscore stands for all that begin with it.
   const exists = (name: string): boolean =>
-    known.has(name) || (name.endsWith('_') && SETTINGS.some((setting) => setting.startsWith(name)));
+    known.has(name) ||
+    (name.endsWith('_') && Object.keys(SETTINGS).some((setting) => setting.startsWith(name)));
   // The misspelt setting of a warning.
   expect(unknown(/\b(GATEWAY_[A-Z0-9_]+)/g, exists)).toEqual(['docs/reference/logs.md: GATEWAY_ADRR']);
 });

@@ -9,7 +9,8 @@ import { createLog as createAgentLog } from '../../packages/agent/src/telemetry/
 import { compileValue } from '../../packages/agent/src/capabilities/values/value-check.ts';
 import { loadConfig } from '../../packages/gateway/src/config/load.ts';
 import { createProtectedResource } from '../../packages/gateway/src/api/protected-resource.ts';
-import { SETTINGS } from '../../packages/gateway/src/config/settings.ts';
+import { SETTINGS, type SettingText } from '../../packages/gateway/src/config/settings.ts';
+import { REFUSED } from './refused-settings.ts';
 import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
 import { createCallerPages } from '../../packages/gateway/src/console/caller-pages.ts';
 import { createFindRoute, FIXED_ROUTES } from '../../packages/gateway/src/http/routes.ts';
@@ -21,7 +22,7 @@ import { GATEWAY_RECORDS } from '../../scripts/docs/gateway-records.ts';
 import { generatedParts, replacePart } from '../../scripts/docs/markdown.ts';
 import { AGENT_METRICS, GATEWAY_METRICS } from '../../scripts/docs/metrics.ts';
 import { PARTS } from '../../scripts/docs/parts.ts';
-import { SETTING_DOCS } from '../../scripts/docs/settings.ts';
+import { exampleOf } from '../../scripts/docs/settings.ts';
 import { EXAMPLE_ITEMS, PARAM_TYPE_DOCS } from '../../scripts/docs/values.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 import { readDocument, readDocuments } from './documents.ts';
@@ -40,12 +41,14 @@ describe.each(Object.entries(PARTS))('%s', (path, parts) => {
 });
 
 describe('settings', () => {
-  const examples = Object.fromEntries(SETTINGS.map((name) => [name, SETTING_DOCS[name].example]));
+  const examples = Object.fromEntries(
+    Object.entries<SettingText>(SETTINGS).map(([name, setting]) => [name, exampleOf(setting)]),
+  );
   const readPem = (path: string): string => {
     if (path.startsWith('/etc/svc/tls/')) return path.includes('key') ? CERTIFICATE_KEY : CERTIFICATE;
-    if (path === SETTING_DOCS.GATEWAY_VALKEY_PASSWORD_FILE.example) return 'secret\n';
-    if (path === SETTING_DOCS.GATEWAY_SERVICES_FILE.example) return '{"services": []}';
-    if (path === SETTING_DOCS.GATEWAY_TRACES_HEADERS_FILE.example) return 'Authorization: Bearer secret\n';
+    if (path === SETTINGS.GATEWAY_VALKEY_PASSWORD_FILE.example) return 'secret\n';
+    if (path === SETTINGS.GATEWAY_SERVICES_FILE.example) return '{"services": []}';
+    if (path === SETTINGS.GATEWAY_TRACES_HEADERS_FILE.example) return 'Authorization: Bearer secret\n';
     throw new Error('no such file');
   };
   const load = (env: Readonly<Record<string, string | undefined>>): ReturnType<typeof loadConfig> =>
@@ -60,20 +63,22 @@ describe('settings', () => {
     expect(load(examples)).not.toHaveProperty('faults');
   });
 
-  test.each(SETTINGS)('%s: what its absence means, and what is refused', (name) => {
-    const { standard, refused } = SETTING_DOCS[name];
-    const without = load({ ...least, [name]: undefined });
-    if (standard === 'required') {
-      expect(without).toMatchObject({ faults: [{ setting: name }] });
-    } else {
-      expect(without).toHaveProperty('config');
-      if ('value' in standard) expect(load({ ...least, [name]: standard.value })).toEqual(without);
-    }
-    for (const value of refused) {
-      const { faults } = { faults: [], ...load({ ...examples, [name]: value }) };
-      expect(faults.map(({ setting }) => setting)).toContain(name);
-    }
-  });
+  test.each(Object.entries<SettingText>(SETTINGS))(
+    '%s: what its absence means, and what is refused',
+    (name, { absent }) => {
+      const without = load({ ...least, [name]: undefined });
+      if (absent === 'required') {
+        expect(without).toMatchObject({ faults: [{ setting: name }] });
+      } else {
+        expect(without).toHaveProperty('config');
+        if ('value' in absent) expect(load({ ...least, [name]: absent.value })).toEqual(without);
+      }
+      for (const value of new Map(Object.entries(REFUSED)).get(name) ?? []) {
+        const { faults } = { faults: [], ...load({ ...examples, [name]: value }) };
+        expect(faults.map(({ setting }) => setting)).toContain(name);
+      }
+    },
+  );
 });
 
 test('the capability file has every key of its schema, once', () => {
@@ -130,13 +135,19 @@ describe('errors', () => {
     }
   });
 
-  test('troubleshooting has every code, and says how to confirm and to fix it', () => {
-    const guide = readDocument('docs/guides/troubleshooting.md').text;
+  test('troubleshooting has every code with its status, how to check the cause and how to fix it', () => {
+    const pages = ['troubleshooting', 'troubleshooting-agent', 'troubleshooting-start'];
+    const guide = pages.map((name) => readDocument(`docs/guides/${name}.md`).text).join('\n');
     for (const code of ERROR_CODES) {
       const section = guide.split(`\n### ${code}\n`)[1]?.split('\n### ')[0] ?? '';
-      expect([code, section]).toEqual([code, expect.stringMatching(/\*\*Confirm:\*\*/)]);
-      expect([code, section]).toEqual([code, expect.stringMatching(/\*\*Mend:\*\*|\| Mend /)]);
-      expect([code, section.trim().startsWith(String(errorResponse(code, '').status))]).toEqual([code, true]);
+      const { status } = errorResponse(code, '');
+      expect([code, section]).toEqual([
+        code,
+        expect.stringMatching(new RegExp(String.raw`^\n- \*\*Symptom:\*\* ${status}\b`)),
+      ]);
+      for (const part of ['**Check:**', '**Fix:**']) {
+        expect([code, section]).toEqual([code, expect.stringContaining(part)]);
+      }
     }
     const headings = [...guide.matchAll(/^### ((?:GATEWAY|AGENT)_\w+)$/gm)].map(([, name]) => name);
     expect(new Set(headings)).toEqual(new Set(ERROR_CODES));

@@ -15,14 +15,14 @@ import { readEnvFile } from '../../packages/gateway/src/config/env-file.ts';
 import { readDocument } from './documents.ts';
 import { createLookAlikeKey } from './look-alikes.testing.ts';
 
-/** Goes the way of "Try it without an identity provider", and meets each refusal that the guide shows. */
-const guide = readDocument('docs/guides/tokens.md');
+/** Goes the way of "A complete example", and meets each refusal that the guide shows. */
+const blocks = ['tokens', 'token-checks'].flatMap((name) => readDocument(`docs/guides/${name}.md`).blocks);
 const blockOf = (language: string, part: string): string =>
-  guide.blocks.find((block) => block.language === language && block.text.includes(part))?.text ?? '';
+  blocks.find((block) => block.language === language && block.text.includes(part))?.text ?? '';
 
-const RESOURCE = 'http://127.0.0.1:8081/mcp';
+const RESOURCE = 'http://127.0.0.1:8080/mcp';
 const SCOPE = 'library.read';
-const METADATA = 'http://127.0.0.1:8081/.well-known/oauth-protected-resource/mcp';
+const METADATA = 'http://127.0.0.1:8080/.well-known/oauth-protected-resource/mcp';
 const key = createLookAlikeKey('ours');
 
 let folder: TemporaryFolder;

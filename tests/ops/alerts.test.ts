@@ -35,7 +35,7 @@ test('each has a section that says what it means, what to look at and what to do
 });
 
 test('the commands look for records that the programs write, where the units have them', () => {
-  const text = ['dashboards-and-alerts', 'troubleshooting']
+  const text = ['dashboards-and-alerts', 'troubleshooting', 'security-access']
     .map((guide) => readDocument(`docs/guides/${guide}.md`).text)
     .join('\n');
   const commands = [...text.matchAll(/^ *(?:(journalctl -u svc-gateway) .*)?grep (?:-E )?'([^']+)'(.*)$/gm)];

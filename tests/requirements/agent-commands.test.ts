@@ -221,7 +221,7 @@ capabilities:
     expect({ code, stdout }).toMatchObject({ code: 2 });
     const [, , ...lines] = stdout.trimEnd().split('\n');
     expect(lines).toEqual([
-      expect.stringMatching(/^swallowed.yaml:6:17 {2}capabilities.a.sql: this comment takes what follows/),
+      expect.stringMatching(/^swallowed.yaml:6:17 {2}capabilities.a.sql: this comment swallows what follows/),
       expect.stringMatching(/ {2}capabilities.a.params.id: is not used: :id in a comment/),
     ]);
   });

@@ -97,7 +97,7 @@ describe('svc-agent test', { tags: ['command:test', 'capability:examples', 'comm
     const { code, stdout, stderr } = await agent('test', '--config', 'good.yaml');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')).toEqual([
-      'who calls is taken as the examples say, nothing of it was verified',
+      'who calls is taken from the examples, and nothing verified it',
       expect.stringMatching(/^6 examples, 6 as expected \(\d+ ms\)$/),
       '',
     ]);

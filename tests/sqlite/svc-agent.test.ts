@@ -18,7 +18,7 @@ import {
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { holdersOf } from '../../packages/agent/src/databases/engine-process/holders.testing.ts';
 import { openForWriting } from '../../packages/agent/src/databases/sqlite/conformance.fixture.ts';
-import { problemOfNode } from '../../packages/agent/src/databases/sqlite/connection/node-version.ts';
+import { problemOfNode } from '../../packages/agent/src/databases/sqlite/node-version.ts';
 import { offeredBy, startDev } from '../workbench.testing.ts';
 
 /** Node.js that has no SQLite for the driver runs the rest: `npm run test:sqlite` has one that does. */

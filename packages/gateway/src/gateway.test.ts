@@ -70,8 +70,7 @@ async function start(
     log: { observe: (event) => void events.push(event), recordsLost: 0 },
     verifier: { verify: async (plaintext, hash) => compareSync(plaintext, hash), close: async () => {} },
     replica: createOnlyProcess(randomUUID(), randomBytes(32)),
-    version: '0',
-    consoleAssets: '',
+    executable: { version: '0', consoleAssets: '' },
   });
   running.push(gateway);
   const requests = (): readonly RequestEvent[] => events.filter((event) => event.event === 'request');

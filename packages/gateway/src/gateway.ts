@@ -8,10 +8,9 @@ import {
 } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createDescriptionBudget } from './agents/description-budget.ts';
-import { createAgentEndpoint } from './agents/endpoint.ts';
+import { createAgentEndpoint, createAgentUpgradeHandler } from './agents/endpoint.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
-import { createAgentUpgradeHandler } from './agents/serve-upgrade.ts';
 import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
@@ -21,9 +20,8 @@ import { basePathOf } from './network/base-path.ts';
 import { createHealth, createReady } from './api/health.ts';
 import { createSettling } from './api/settling.ts';
 import { createAgentLinks } from './agents/agent-links.ts';
-import { isFleet, linksPerReplicaOf } from './cluster/replicas/links-per-replica.ts';
-import { createReplicaCount } from './cluster/replicas/replica-count.ts';
-import { UNKNOWN_CALLER, type Observe } from './telemetry/events.ts';
+import { createReplicaCount, isFleet, linksPerReplicaOf } from './cluster/replica-count.ts';
+import { observeAll, UNKNOWN_CALLER } from './telemetry/events.ts';
 import { createOriginCheck } from './access/origin.ts';
 import { createCompressor } from './http/compress.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -42,59 +40,70 @@ import { createLiveServices } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { joinSiblings } from './cluster/link/join-siblings.ts';
 import type { LoadedServices } from './config/load.ts';
-import type { ReadFile } from './config/tls-files.ts';
+import { originOf } from './config/parse/urls.ts';
+import type { ReadFile } from './config/read-settings.ts';
 import { cancelAnywhere } from './cluster/shared/mcp-cancels.ts';
-import { createLeasedBodies } from './cluster/memory/leased-bodies.ts';
-import { createLeasedResults } from './cluster/memory/leased-results.ts';
+import { createLentBodies } from './cluster/memory/lent-bodies.ts';
+import { createLentResults } from './cluster/memory/lent-results.ts';
 import { reportMetrics } from './cluster/shared/replica-metrics.ts';
 import { followIssuerKeys } from './cluster/shared/shared-issuers.ts';
 import { askForKeys } from './cluster/shared/shared-keys.ts';
 import type { Replica } from './cluster/replica.ts';
-import { delayShutdown } from './delay-shutdown.ts';
 
 export interface RunningGateway {
   readonly port: number;
-  /** Looks for changes of the files of keys and services now. */
+  /** Checks at once whether the files of keys and services have changed. */
   reload(): void;
   /**
-   * Says that it is not ready, serves on for the delay of the configuration, answers what was accepted, for at most 25 s,
-   * and closes everything. Within 5 s when the process that it serves for is gone (`abandoned`), and without the delay.
+   * Reports that it is not ready, serves on for the configured delay, answers accepted requests for at most 25 s, and
+   * closes everything. If the process that it serves for is gone (`abandoned`), it does so without delay and within 5 s.
    */
   shutDown(signal: string, abandoned?: 'abandoned'): Promise<void>;
+}
+
+/** What the executable holds besides its code. */
+export interface Executable {
+  readonly version: string;
+  /** The code of a bcrypt thread. */
+  readonly helper: string;
+  /** The pages of the console. */
+  readonly consoleAssets: string;
+  /** The exit code of a process that fails. */
+  readonly exitFailure: number;
 }
 
 export interface Surroundings {
   readonly log: Pick<Log, 'observe' | 'recordsLost'>;
   readonly verifier: Verifier;
   readonly replica: Replica;
-  /** Where this process watches the files of keys and services: all services of what these hold now. */
+  /** For a process that watches the files of keys and services: loads all services from their present contents. */
   readonly loadServices?: ((readFile: ReadFile) => LoadedServices) | undefined;
-  /** Of the gateway itself. */
-  readonly version: string;
-  /** The pages of the console, as the build embeds them. */
-  readonly consoleAssets: string;
+  readonly executable: Pick<Executable, 'version' | 'consoleAssets'>;
   /** Of the configuration. */
   readonly warnings?: readonly string[];
 }
 
-/** How long calls are still answered when whoever this process serves for is gone. */
+/** How long calls are still answered after the process that this one serves for is gone. */
 const ABANDONED_DRAIN_MS = 2000;
 const ABANDONED_CUT_OFF_MS = 250;
-/** How long the errors of the calls that the shutdown cuts off may take to be sent. */
+/** How long sending the errors of calls that the shutdown cuts off may take. */
 const CUT_OFF_MS = 1000;
 
-/** The one place that connects the modules of the gateway with each other. Rejects when it cannot listen. */
+/** Connects the modules of the gateway with each other. Rejects if it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, loadServices, version, consoleAssets, warnings = [] }: Surroundings,
+  { log, verifier, replica, loadServices, executable, warnings = [] }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const { channel } = replica;
+  const { version } = executable;
+  const observers = [log.observe];
+  const observe = observeAll(observers);
   const budget =
     channel === undefined
       ? createResultBudget(RESULT_MAX_BYTES)
-      : createLeasedResults(channel, RESULT_MAX_BYTES);
-  const siblings = channel && (await joinSiblings({ channel, worker: replica.worker ?? 0, budget }));
+      : createLentResults(channel, RESULT_MAX_BYTES);
+  const siblings = channel && (await joinSiblings(channel, replica.worker ?? 0, budget));
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
   const clocks = { now, wallClock: Date.now };
@@ -110,11 +119,10 @@ export async function startGateway(
       now,
     }));
   const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
-  let { observe } = log;
   const shared = openSharedState(config, {
     channel,
     onRevoked: setRevoked,
-    observe: (event) => observe(event),
+    observe,
     now,
   });
   const { rateLimiter, callSlots, revocations } = shared;
@@ -126,13 +134,13 @@ export async function startGateway(
     const count = createGatewayMetrics(register, {
       requestsInFlight: () => http.inFlight,
       hasServices: hasServicesFile,
-      // Of a replica with workers the primary reads them.
+      // In a replica with workers, the primary reads the files.
       reloads: channel === undefined && config.reloadedFiles.length > 0,
       agentConnections: () => ofServices(({ registry }) => registry.connections),
       agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
       fleet: isFleet(config)
         ? {
-            // Of a replica with workers the primary says both.
+            // In a replica with workers, the primary reports both.
             replicas: () => (channel === undefined ? replicaCount.current : 0),
             linksMissing: () => (channel === undefined ? links.missing : 0),
             singleLinks: () => links.single,
@@ -147,14 +155,14 @@ export async function startGateway(
       siblingCalls: siblings && (() => siblings.calls),
       isCapability,
     });
-    observe = both(observe, count);
+    observers.push(count);
   }
   let configured = config.services;
   const consolePart =
     config.console &&
     (await import('./console/in-process.ts')).createConsolePart({
       config,
-      embedded: consoleAssets,
+      embedded: executable.consoleAssets,
       channel,
       replica: replica.id,
       version,
@@ -162,11 +170,11 @@ export async function startGateway(
       isCapability,
       services: () => services.all,
       configured: () => configured,
-      observe: (event) => observe(event),
+      observe,
     });
-  if (consolePart !== undefined) observe = both(observe, consolePart.observe);
+  if (consolePart !== undefined) observers.push(consolePart.observe);
   const settling = createSettling(config.readyAfterMs - replica.ageMs, now);
-  // Until it is known which keys are revoked, none is let in.
+  // No key is accepted until it is known which keys are revoked.
   const settled = (): boolean => settling.settled && revocations?.known !== false;
   let shuttingDown = false;
   const sessions: Sessions = createSessions(
@@ -174,11 +182,11 @@ export async function startGateway(
     channel && cancelAnywhere(channel, () => sessions),
   );
   const parts: ServiceParts = {
+    config,
     authenticator,
     sharePermissions,
     directoryOf: (service, registry, catalog) =>
       siblings?.directoryOf(service, registry, catalog) ?? createSessionDirectory(registry, catalog),
-    publicUrl: config.publicUrl,
     refuseOrigin: createOriginCheck({ ...config, listenHost: config.listen.host }),
     bodyLimits: {
       maxBytes: config.maxRequestBodyBytes,
@@ -186,7 +194,7 @@ export async function startGateway(
       budget:
         channel === undefined
           ? createBodyBudget(bodiesMaxBytes)
-          : createLeasedBodies(channel, bodiesMaxBytes, replica.workers, now),
+          : createLentBodies(channel, bodiesMaxBytes, replica.workers, now),
     },
     rateLimiter,
     principalRate: shared.principalRate,
@@ -196,9 +204,6 @@ export async function startGateway(
       callSlots === undefined ? callCapability : limitConcurrentCalls(callSlots, callCapability),
     sessions,
     compressor: config.compress === undefined ? undefined : createCompressor(),
-    mcpOutputSchema: config.mcpOutputSchema,
-    mcpSessions: config.mcpSessions,
-    mcpRevisions: config.mcpRevisions,
     fetchBytes: createHttpsFetch(proxiesOfEnvironment(config.proxyVariables)),
     openKeySet: channel && followIssuerKeys(channel),
     shuttingDown: () => shuttingDown,
@@ -208,21 +213,19 @@ export async function startGateway(
         return settled();
       },
     },
-    readyDatabases,
-    agentWaitMs: config.agentWaitMs,
     version,
     traces,
-    observe: (event) => observe(event),
+    observe,
     now,
   };
   const writeSnapshot: WriteSnapshot =
     channel === undefined
-      ? createSnapshotWriter(process.cwd(), (event) => observe(event))
+      ? createSnapshotWriter(process.cwd(), observe)
       : (service, bytes) => channel.tell('snapshot', { service, bytes });
   const services = createLiveServices(config.services, parts, (service) => {
     if (config.emitOpenapiSnapshot) keepSnapshot(service, writeSnapshot);
   });
-  /** One number where there is one service. */
+  /** One number if there is only one service. */
   const ofServices = (count: (service: Service) => number): number | readonly Sample[] =>
     hasServicesFile
       ? Array.from(services.all, (service): Sample => [[service.id], count(service)])
@@ -293,7 +296,7 @@ export async function startGateway(
     unknownService: hasServicesFile ? '' : undefined,
     metadata: mayTakeTokens ? services.metadata : undefined,
     console: config.consolePublic
-      ? (await import('./console/caller-pages.ts')).createCallerPages(consoleAssets, basePath)
+      ? (await import('./console/caller-pages.ts')).createCallerPages(executable.consoleAssets, basePath)
       : undefined,
     services: hasServicesFile ? services : undefined,
     basePath,
@@ -313,11 +316,8 @@ export async function startGateway(
   }
   const closeConsole = await consolePart?.open(http.accept);
   const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
-  const scheme = config.tls === undefined ? 'http' : 'https';
-  const host = config.listen.host ?? 'localhost';
-  const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  observe({ event: 'listening', url, address, port });
-  /** Its records are the primary's, where there is one. */
+  observe({ event: 'listening', url: originOf(config, config.listen.host, port), address, port });
+  /** In a worker, the primary has the key records. */
   function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
     if (channel !== undefined) {
       const asked = askForKeys(channel, { ...clocks, sharePermissions });
@@ -342,7 +342,7 @@ export async function startGateway(
     services.set(next);
     endpoint.endUnknown();
   };
-  // A worker is told by its primary.
+  // In a worker, the primary watches the files.
   channel?.on('services', ({ services: next }) => apply(next));
   const watch =
     loadServices &&
@@ -367,10 +367,10 @@ export async function startGateway(
       const drainMs = abandoned === undefined ? DRAIN_TIMEOUT_MS : ABANDONED_DRAIN_MS;
       const drainedAt = now() + drainMs;
       await http.drain(drainMs);
-      // Calls of other workers may still be at agents of this one.
+      // Agents of this worker may still run calls of other workers.
       await siblings?.leave(Math.max(0, drainedAt - now()));
       for (const service of services.all) service.stopWaiting();
-      // Calls that this cuts off still get their error.
+      // Calls that are cut off here still get their error.
       await Promise.all([
         endpoint.close(),
         http.answered(abandoned === undefined ? CUT_OFF_MS : ABANDONED_CUT_OFF_MS),
@@ -380,7 +380,7 @@ export async function startGateway(
       replicaCount.close();
       services.close();
       await Promise.all([verifier.close(), traces?.close()]);
-      // Last, so that the end can be watched.
+      // Last, so that operators can watch the shutdown.
       await closeConsole?.();
       await scraped?.close();
       await tellMetrics?.();
@@ -388,9 +388,11 @@ export async function startGateway(
   };
 }
 
-function both(first: Observe, second: Observe): Observe {
-  return (event) => {
-    first(event);
-    second(event);
-  };
+/** Resolves when the time is over, or the primary is gone: without it no connection arrives. */
+function delayShutdown(ms: number, channel: Replica['channel']): Promise<void> {
+  return new Promise((resolve) => {
+    if (ms === 0) resolve();
+    else setTimeout(resolve, ms);
+    channel?.onLost(resolve);
+  });
 }

@@ -1,6 +1,6 @@
-import './ignored-signals.ts';
+import { WORKER_NUMBER } from './ignored-signals.ts';
 import { readFileSync } from 'node:fs';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import {
   errorText,
   firstSignal,
@@ -13,40 +13,43 @@ import {
   tolerateClosedOutput,
 } from '@svc/edge';
 import { createRawKeyPair } from '@svc/protocol';
-import { startGateway } from './gateway.ts';
+import { startGateway, type Executable } from './gateway.ts';
 import { addKeyRecord } from './config/services/add-key-record.ts';
 import { parseArguments, type Command } from './cli/arguments.ts';
 import { PROGRAM } from './cli/program.ts';
-import { renderAgentSecret } from './cli/render-agent-secret.ts';
-import { createConsoleToken } from './cli/create-console-token.ts';
-import { renderConsoleToken } from './cli/render-console-token.ts';
-import { renderCreatedKey } from './cli/render-key.ts';
-import { renderRevokedKey } from './cli/render-revoked-key.ts';
+import { renderAgentSecret, renderConsoleToken, renderCreatedKey, renderRevokedKey } from './cli/render.ts';
 import { readEnvFile } from './config/env-file.ts';
-import { loadRevocation } from './config/load-revocation.ts';
-import type { ReadFile } from './config/tls-files.ts';
-import { loadConfig, loadServices, type Environment } from './config/load.ts';
+import type { Environment, ReadFile } from './config/read-settings.ts';
+import { loadConfig, loadRevocation, loadServices } from './config/load.ts';
 import { createKey } from './auth/api-keys/create-key.ts';
 import { openFilesWarning } from './http/connection/limit-connections.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { revokeKey } from './valkey/revoke-key.ts';
 import { runPrimary } from './run-primary.ts';
 import { ABANDONED_MS, runWorker } from './run-worker.ts';
-import { createLog } from './telemetry/log.ts';
+import { createLog, endAtUncaughtErrors } from './telemetry/log.ts';
 import { createOnlyProcess } from './cluster/replica.ts';
-import { WORKER_NUMBER } from './cluster/worker/worker-number.ts';
 
 declare const __SVC_VERSION__: string;
-/** The code of a verifying thread, so that one executable is all there is to copy. */
+/** The code of a bcrypt thread, as part of the executable: it is the only file to copy. */
 declare const SVC_HELPER: string;
 /** The pages of the console, which the build writes in place of the name. */
 declare const SVC_CONSOLE: string;
 
-/** Set by a program that the gateway is a part of: when that ends, however it does, the pipe is closed and so is the gateway. */
+/** Set by a program that the gateway is a part of. When that program ends, in whatever way, the pipe closes and the gateway ends. */
 const ENDS_WITH_STDIN = 'SVC_GATEWAY_ENDS_WITH_STDIN';
-const STANDARD_OUTPUT = 1;
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
+const CONSOLE_TOKEN_BYTES = 32;
+const EXECUTABLE: Executable = {
+  version: __SVC_VERSION__,
+  helper: SVC_HELPER,
+  // Read only when it is wanted. Named only here, since the build writes the whole text in place of the name.
+  get consoleAssets() {
+    return SVC_CONSOLE;
+  },
+  exitFailure: EXIT_FAILURE,
+};
 
 const worker = process.env[WORKER_NUMBER];
 if (worker === undefined) void main(process.argv.slice(2));
@@ -81,9 +84,11 @@ async function main(argv: readonly string[]): Promise<void> {
       process.stdout.write(renderCreatedKey(created, command.json, file));
       return;
     }
-    case 'create-console-token':
-      process.stdout.write(renderConsoleToken(createConsoleToken(randomBytes), command.json));
+    case 'create-console-token': {
+      const token = randomBytes(CONSOLE_TOKEN_BYTES).toString('base64url');
+      process.stdout.write(renderConsoleToken({ token, sha256: hash('sha256', token) }, command.json));
       return;
+    }
     case 'create-agent-secret':
       process.stdout.write(renderAgentSecret(createRawKeyPair(), command.json));
       return;
@@ -112,32 +117,18 @@ async function run(envFile: string | undefined): Promise<void> {
   const log = createLog({
     level: config.logLevel,
     probes: config.logProbes,
-    destination: STANDARD_OUTPUT,
     colour: !process.env['NO_COLOR'],
     standardError: process.stderr,
     ...(config.workers === 1 ? {} : { fields: { replica_id: replicaId } }),
   });
-  process.on('uncaughtException', (error) => {
-    log.observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
-    void log.close().finally(() => process.exit(EXIT_FAILURE));
-  });
+  endAtUncaughtErrors(log, EXIT_FAILURE);
   const openFiles = openFilesWarning(config.workers, openFileLimit());
   const warnings = openFiles === undefined ? loaded.warnings : [...loaded.warnings, openFiles];
   for (const message of warnings) log.observe({ event: 'config_warning', message });
   const reload =
     config.reloadedFiles.length === 0 ? undefined : (readFile: ReadFile) => loadServices(env, readFile);
   if (config.workers > 1) {
-    await runPrimary({
-      config,
-      replicaId,
-      loadServices: reload,
-      version: __SVC_VERSION__,
-      log,
-      helper: SVC_HELPER,
-      consoleAssets: consoleAssets(),
-      warnings,
-      exitFailure: EXIT_FAILURE,
-    });
+    await runPrimary({ config, replicaId, loadServices: reload, log, warnings, executable: EXECUTABLE });
     return;
   }
   const verifier = createVerifier({ spawn: () => startThread(SVC_HELPER) });
@@ -147,15 +138,14 @@ async function run(envFile: string | undefined): Promise<void> {
       verifier,
       replica: createOnlyProcess(replicaId, randomBytes(32)),
       loadServices: reload,
-      version: __SVC_VERSION__,
-      consoleAssets: consoleAssets(),
+      executable: EXECUTABLE,
       warnings,
     });
     if (reload !== undefined) process.on('SIGHUP', () => gateway.reload());
     const asked = firstSignal(EXIT_FAILURE, reload === undefined ? ['SIGHUP'] : []);
     let isEnding = false;
     const end = async (reason: string, abandoned?: 'abandoned'): Promise<void> => {
-      // Ctrl-C reaches the program that the gateway is a part of, too: both reasons then come together.
+      // Ctrl-C also ends the program that the gateway is a part of, so both reasons may come together.
       if (isEnding) return;
       isEnding = true;
       await gateway.shutDown(reason, abandoned);
@@ -176,11 +166,6 @@ async function run(envFile: string | undefined): Promise<void> {
   }
 }
 
-/** The one place of the text, which is not looked at before it is wanted. */
-function consoleAssets(): string {
-  return SVC_CONSOLE;
-}
-
 async function revoke({ keyId, envFile, json }: Extract<Command, { command: 'revoke-key' }>): Promise<void> {
   const env = environment(envFile);
   if (env === undefined) return;
@@ -195,7 +180,7 @@ async function revoke({ keyId, envFile, json }: Extract<Command, { command: 'rev
     return;
   }
   process.stderr.write(
-    `svc-gateway: the key is not revoked: Valkey: ${outcome.reason}; see that Valkey runs and can be reached from ` +
+    `svc-gateway: the key is not revoked: Valkey: ${outcome.reason}; check that Valkey runs and can be reached from ` +
       'here with the settings GATEWAY_VALKEY_*, then try again\n',
   );
   process.exitCode = EXIT_FAILURE;
@@ -210,17 +195,10 @@ function endOfStdin(): Promise<string> {
 async function serveAsWorker(number: number): Promise<void> {
   tolerateClosedOutput('svc-gateway', EXIT_FAILURE);
   limitYoungGeneration(process.env['NODE_OPTIONS']);
-  await runWorker({
-    worker: number,
-    version: __SVC_VERSION__,
-    helper: SVC_HELPER,
-    consoleAssets: consoleAssets(),
-    destination: STANDARD_OUTPUT,
-    exitFailure: EXIT_FAILURE,
-  });
+  await runWorker(number, EXECUTABLE);
 }
 
-/** The process environment, over what the file says; undefined when the file is faulty. */
+/** The variables of the process, which take precedence, and those of the file; undefined if the file is faulty. */
 function environment(envFile: string | undefined): Environment | undefined {
   if (envFile === undefined) return process.env;
   let text: string;

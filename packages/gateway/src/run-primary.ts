@@ -14,31 +14,36 @@ import {
   proxiesOfEnvironment,
 } from '@svc/edge';
 import { WITHOUT_DEBUGGER } from '@svc/edge/ignore-signals';
-import { agentKeyId, RESULT_MAX_BYTES } from '@svc/protocol';
+import { RESULT_MAX_BYTES } from '@svc/protocol';
 import type { LoadedServices } from './config/load.ts';
-import type { ReadFile } from './config/tls-files.ts';
+import type { ReadFile } from './config/read-settings.ts';
+import { agentKeysOf } from './services/live-services.ts';
 import { reloadServices } from './services/reload-services.ts';
 import { createVerifier } from './auth/api-keys/verifier.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import { serveSharedState } from './valkey/shared-state.ts';
 import { createHttpsFetch } from '@svc/identity';
-import type { GatewayConfig, ServiceConfig } from './config/model.ts';
+import type { GatewayConfig } from './config/model.ts';
 import { createSnapshotWriter } from './api/openapi/snapshot.ts';
 import type { ConsoleListener } from './console/listener.ts';
 import { bodyMemoryOf } from './http/request/json-body.ts';
+import type { Executable } from './gateway.ts';
+import { observeAll } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { shareSessions } from './cluster/primary/share-sessions.ts';
 import { missingLinks } from './agents/agent-links.ts';
-import { isFleet, linksPerReplicaOf } from './cluster/replicas/links-per-replica.ts';
-import { createReplicaCount } from './cluster/replicas/replica-count.ts';
-import { shareReplicaCount } from './cluster/replicas/shared-replica-count.ts';
+import {
+  createReplicaCount,
+  isFleet,
+  linksPerReplicaOf,
+  shareReplicaCount,
+} from './cluster/replica-count.ts';
 import { createSocketFolder } from './cluster/primary/socket-folder.ts';
 import { createGatewayMetrics } from './telemetry/metrics.ts';
-import { tellOnce } from './cluster/shared/seen-by-all.ts';
-import { writeSnapshots } from './cluster/shared/snapshots.ts';
+import { tellOnce, writeSnapshots } from './cluster/shared/once.ts';
 import { passCancels } from './cluster/shared/mcp-cancels.ts';
 import { forwardLines } from './cluster/primary/forward-lines.ts';
-import { lendMemory } from './cluster/memory/lease-pools.ts';
+import { lendMemory } from './cluster/memory/loan-pools.ts';
 import type { Listening } from './cluster/messages.ts';
 import { createPrimaryChannel } from './cluster/primary/primary-channel.ts';
 import { fetchIssuerKeys } from './cluster/shared/shared-issuers.ts';
@@ -46,26 +51,20 @@ import { openKeyAuthority } from './cluster/shared/shared-keys.ts';
 import { createReplicaMetrics } from './cluster/shared/replica-metrics.ts';
 import { createReturnConnections } from './cluster/primary/return-connections.ts';
 import { createSupervisor } from './cluster/primary/supervisor.ts';
-import { WORKER_NUMBER } from './cluster/worker/worker-number.ts';
+import { WORKER_NUMBER } from './ignored-signals.ts';
 
 export interface PrimaryOptions {
   readonly config: GatewayConfig;
   readonly replicaId: string;
-  /** All services of what their files hold now; undefined where there are none. */
+  /** Loads all services from the present contents of their files; undefined if there are no such files. */
   readonly loadServices: ((readFile: ReadFile) => LoadedServices) | undefined;
-  readonly version: string;
   readonly log: Log;
-  /** The code of a verifying thread. */
-  readonly helper: string;
-  /** The pages of the console, as the build embeds them. */
-  readonly consoleAssets: string;
   /** Of the configuration. */
   readonly warnings: readonly string[];
-  /** Of the process, when what it was started for has failed. */
-  readonly exitFailure: number;
+  readonly executable: Executable;
 }
 
-/** What only workers have. */
+/** Readings that only workers have. */
 const SERVES_NOTHING = {
   requestsInFlight: () => 0,
   agentConnections: () => 0,
@@ -73,44 +72,37 @@ const SERVES_NOTHING = {
   resultBytesReserved: () => 0,
   isCapability: () => false,
 };
-/** Pipes that Node.js opens to start a worker. */
+/** Descriptors of the pipes that Node.js opens to start a worker. */
 const FILES_OF_A_START = 16;
-/** How long the workers may take to say how many requests they have. */
+/** How long the workers may take to report how many requests they have. */
 const COUNT_MS = 500;
 
-/** The process that starts the workers of a replica, and does what there is to do once for all of them. */
+/** The process that starts the workers of a replica, and does for all of them what is done once per replica. */
 export async function runPrimary({
   config,
   replicaId,
   loadServices,
-  version,
   log,
-  helper,
-  consoleAssets,
   warnings,
-  exitFailure,
+  executable,
 }: PrimaryOptions): Promise<void> {
-  let { observe } = log;
+  const { version, helper, exitFailure } = executable;
+  const observers = [log.observe];
+  const observe = observeAll(observers);
+  const now = (): number => performance.now();
   const startedAt = performance.now();
   let { services } = config;
   const sessionSecret = randomBytes(32);
   let { listen } = config;
   let bound: Listening | undefined;
   const channel = createPrimaryChannel();
-  writeSnapshots(
-    channel,
-    createSnapshotWriter(process.cwd(), (event) => observe(event)),
-  );
+  writeSnapshots(channel, createSnapshotWriter(process.cwd(), observe));
   passCancels(channel);
-  tellOnce(
-    channel,
-    (event) => observe(event),
-    () => performance.now(),
-  );
+  tellOnce(channel, observe, now);
   channel.on('source_known', (known, worker) => channel.broadcast('source_known', known, worker));
   const issuerKeys = fetchIssuerKeys(
     channel,
-    (event) => observe(event),
+    observe,
     createHttpsFetch(proxiesOfEnvironment(config.proxyVariables)),
   );
   issuerKeys.setServices(config.services);
@@ -119,7 +111,7 @@ export async function runPrimary({
   const authority = openKeyAuthority(channel, {
     services: config.services,
     verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-    now: () => performance.now(),
+    now,
     wallClock: Date.now,
     sharePermissions: createSharePermissions(),
   });
@@ -127,7 +119,7 @@ export async function runPrimary({
     if (worker.version !== version)
       throw new Error('the executable is not the one that the primary runs; restart the service');
     const ageMs = performance.now() - startedAt;
-    // With the last listener its address went, and a port that was chosen must not become another.
+    // When no worker listens any more the address is free; a port that the system chose must stay the same.
     if (bound !== undefined && supervisor.listening === 0) listen = { ...listen, port: bound.port };
     return {
       config: { ...config, listen, services },
@@ -139,9 +131,13 @@ export async function runPrimary({
   });
   const folder = createSocketFolder();
   process.on('exit', () => folder.remove());
-  let agentKeys = servicesOfAgentKeys(services);
-  const sessions = shareSessions(channel, folder, (service, keyId) => agentKeys.get(keyId) === service);
-  const replicaCount = createReplicaCount(config.replicas, { observe: (event) => observe(event) });
+  let agentKeys = agentKeysOf(services);
+  const sessions = shareSessions(
+    channel,
+    folder,
+    (service, keyId) => agentKeys.get(keyId)?.service === service,
+  );
+  const replicaCount = createReplicaCount(config.replicas, { observe });
   shareReplicaCount(channel, replicaCount);
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({
@@ -155,8 +151,8 @@ export async function runPrimary({
   const supervisor = createSupervisor({
     workers: config.workers,
     channel,
-    observe: (event) => observe(event),
-    now: () => performance.now(),
+    observe,
+    now,
     fork(number) {
       leaveRemovedFolder();
       const worker = reserve.spend(() => cluster.fork({ [WORKER_NUMBER]: String(number) }));
@@ -176,8 +172,8 @@ export async function runPrimary({
   const shared = serveSharedState(config, {
     channel,
     onRevoked: (keyIds) => authority.setRevoked(keyIds),
-    observe: (event) => observe(event),
-    now: () => performance.now(),
+    observe,
+    now,
   });
   const watch =
     loadServices &&
@@ -187,17 +183,17 @@ export async function runPrimary({
       services,
       apply(next) {
         services = next;
-        agentKeys = servicesOfAgentKeys(services);
+        agentKeys = agentKeysOf(services);
         sessions.forgetUnknown();
         authority.setRecords(services);
         shared.setServices(services);
         issuerKeys.setServices(services);
         channel.broadcast('services', { services });
       },
-      observe: (event) => observe(event),
+      observe,
     });
   let signalled = false;
-  // A second signal, or a start that has failed. What ends this process by force, the workers see by themselves.
+  // After a second signal. If this process is killed, the workers notice it by themselves.
   process.on('exit', () => signalled && supervisor.kill());
   if (watch !== undefined) process.on('SIGHUP', () => signalled || watch.look());
   void firstSignal(exitFailure, watch === undefined ? ['SIGHUP'] : []).then(async (signal) => {
@@ -254,11 +250,7 @@ export async function runPrimary({
       logRecordsLost: () => log.recordsLost,
       workerRestarts: () => supervisor.restarts,
     });
-    const before = observe;
-    observe = (event) => {
-      before(event);
-      count(event);
-    };
+    observers.push(count);
     const page = createReplicaMetrics({
       channel,
       own,
@@ -276,22 +268,16 @@ export async function runPrimary({
     config.console &&
     (await import('./console/in-primary.ts')).createPrimaryConsole({
       config,
-      embedded: consoleAssets,
+      embedded: executable.consoleAssets,
       channel,
       folder: folder.path,
       replica: replicaId,
       version,
       warnings,
       configured: () => services,
-      observe: (event) => observe(event),
+      observe,
     });
-  if (console !== undefined) {
-    const before = observe;
-    observe = (event) => {
-      before(event);
-      console.observe(event);
-    };
-  }
+  if (console !== undefined) observers.push(console.observe);
   let scraped: MetricsListener | undefined;
   let opened: ConsoleListener | undefined;
   try {
@@ -305,13 +291,4 @@ export async function runPrimary({
     await log.close();
     process.exit(exitFailure);
   }
-}
-
-/** By the ids of the keys. */
-function servicesOfAgentKeys(services: readonly ServiceConfig[]): ReadonlyMap<string, string> {
-  return new Map(
-    services.flatMap(({ id, agentPublicKeys }) =>
-      agentPublicKeys.map((key) => [agentKeyId(key), id] as const),
-    ),
-  );
 }

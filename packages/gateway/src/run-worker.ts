@@ -1,40 +1,22 @@
 import cluster from 'node:cluster';
 import { errorText, startThread } from '@svc/edge';
 import { createVerifier } from './auth/api-keys/verifier.ts';
-import { startGateway } from './gateway.ts';
-import { followReplicaCount } from './cluster/replicas/shared-replica-count.ts';
+import { startGateway, type Executable } from './gateway.ts';
+import { followReplicaCount } from './cluster/replica-count.ts';
 import type { GatewayEvent } from './telemetry/events.ts';
-import { createLog, type Log } from './telemetry/log.ts';
-import type { WorkerChannel } from './cluster/channel.ts';
-import { ipcWire } from './cluster/wire.ts';
+import { createLog, endAtUncaughtErrors, type Log } from './telemetry/log.ts';
+import { ipcWire, type WorkerChannel } from './cluster/channel.ts';
 import { createWorkerChannel } from './cluster/worker/worker-channel.ts';
 
-export interface WorkerOptions {
-  readonly worker: number;
-  readonly version: string;
-  /** The code of a verifying thread. */
-  readonly helper: string;
-  /** The pages of the console, as the build embeds them. */
-  readonly consoleAssets: string;
-  readonly destination: number;
-  readonly exitFailure: number;
-}
-
 const ALIVE_MS = 1000;
-/** A process whose parent is gone has ended by then, whatever it waits for. */
+/** After this time a process whose parent is gone ends, whatever it waits for. */
 export const ABANDONED_MS = 3500;
 const PRIMARY_LOST = 'the primary ended';
 
 /** One of the serving processes of a replica. */
-export async function runWorker({
-  worker,
-  version,
-  helper,
-  consoleAssets,
-  destination,
-  exitFailure,
-}: WorkerOptions): Promise<void> {
-  // Otherwise Node.js ends the process when its primary is gone, and every call with it.
+export async function runWorker(worker: number, executable: Executable): Promise<void> {
+  const { version, helper, exitFailure } = executable;
+  // Otherwise Node.js would end the process, and its calls, as soon as the primary is gone.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const channel = createWorkerChannel(ipcWire(process));
   setInterval(() => channel.tell('alive', undefined), ALIVE_MS).unref();
@@ -46,16 +28,11 @@ export async function runWorker({
     log = createLog({
       level: config.logLevel,
       probes: config.logProbes,
-      destination,
       standardError: process.stderr,
       fields: { replica_id: replicaId, worker },
     });
-    const { observe } = log;
-    const close = async (): Promise<void> => log?.close();
-    process.on('uncaughtException', (error) => {
-      observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
-      void close().finally(() => process.exit(exitFailure));
-    });
+    const own = log;
+    endAtUncaughtErrors(own, exitFailure);
     let stop: (signal: string, abandoned?: 'abandoned') => void = () => process.exit();
     channel.on('shut_down', ({ signal }) => stop(signal));
     channel.onLost(() => {
@@ -63,7 +40,7 @@ export async function runWorker({
       stop(PRIMARY_LOST, 'abandoned');
     });
     const gateway = await startGateway(config, {
-      log: withPrimary(channel, log),
+      log: withPrimary(channel, own),
       verifier: createVerifier({ spawn: () => startThread(helper) }),
       replica: {
         id: replicaId,
@@ -74,26 +51,25 @@ export async function runWorker({
         channel,
         replicaCount: followReplicaCount(channel, config.replicas),
       },
-      version,
-      consoleAssets,
+      executable,
     });
     stop = (signal, abandoned) => {
       stop = () => {};
       void gateway.shutDown(signal, abandoned).then(async () => {
-        await close();
+        await own.close();
         process.exit();
       });
     };
   } catch (error) {
     channel.tell('cannot_start', { reason: errorText(error) });
     await log?.close();
-    // The primary says it; what is told has to leave before the process ends.
+    // The primary writes the message, which must leave this process before it ends.
     if (process.connected) process.disconnect();
     process.exitCode = exitFailure;
   }
 }
 
-/** What there is one record of for the whole replica, its primary writes. */
+/** A log whose primary writes the events that have one record for the whole replica. */
 function withPrimary(channel: WorkerChannel, log: Log): Pick<Log, 'observe' | 'recordsLost'> {
   return {
     observe(event) {
@@ -105,7 +81,7 @@ function withPrimary(channel: WorkerChannel, log: Log): Pick<Log, 'observe' | 'r
   };
 }
 
-/** Whether the primary writes it. */
+/** Whether the primary writes the record of this event. */
 function tellPrimary(channel: WorkerChannel, event: GatewayEvent): boolean {
   switch (event.event) {
     case 'listening': {

@@ -1,17 +1,15 @@
-/** The name of the only database, where the file has `database` and gives none. */
+/** The name of the database of a file with `database`, which gives none. */
 export const UNNAMED = '';
 
-/** Where the database of that name stands in the file. */
 export function sectionOf(name: string): readonly string[] {
   return name === UNNAMED ? ['database'] : ['databases', name];
 }
 
-/** Whether the path of a fault is that of a database as a whole. */
+/** Whether the path of a fault names a database as a whole. */
 export function isDatabasePath(path: string): boolean {
   return path === 'database' || /^databases\.[^.]+$/.test(path);
 }
 
-/** Those of each database, by its name. */
 export function byDatabase<Item extends { readonly database?: string }>(
   items: readonly Item[],
 ): ReadonlyMap<string, readonly Item[]> {

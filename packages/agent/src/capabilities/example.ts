@@ -1,7 +1,7 @@
 import type { AgentErrorCode } from '@svc/protocol';
 import type { Position } from './fault.ts';
 
-/** What a call that reaches the agent alone can end with. */
+/** How a call can end that no gateway handles. */
 export const EXPECTED_ERRORS: readonly AgentErrorCode[] = [
   'AGENT_INVALID_PARAMS',
   'AGENT_PRINCIPAL_REFUSED',
@@ -10,10 +10,10 @@ export const EXPECTED_ERRORS: readonly AgentErrorCode[] = [
   'AGENT_QUERY_FAILED',
 ];
 
-/** A call of a capability that the file gives, and what is expected of its answer. */
+/** A call that the file describes, and what it expects of the answer. */
 export interface Example {
   readonly params: Readonly<Record<string, unknown>>;
-  /** Who calls; absent where the example does not say. */
+  /** Who calls; absent if the example does not say. */
   readonly principal?: ExamplePrincipal;
   readonly expect: Expectation;
   /** Whether callers are shown the parameters. */
@@ -21,7 +21,7 @@ export interface Example {
   readonly position: Position;
 }
 
-/** Of an API key the name, of a token the rest; as the file has it. */
+/** An API key has a name, a token has the rest; as in the file. */
 export interface ExamplePrincipal {
   readonly key_name?: string;
   readonly issuer?: string;
@@ -30,7 +30,7 @@ export interface ExamplePrincipal {
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** As the file has it; what is absent may be anything. Without `error` the call has to succeed. */
+/** As in the file; an absent key allows anything. Without `error` the call has to succeed. */
 export interface Expectation {
   readonly count?: number;
   /** Parts of the first rows of the answer, in its order. */

@@ -11,3 +11,9 @@ export interface Fault {
   readonly message: string;
   readonly position?: Position;
 }
+
+/** For `toSorted`: the order of the file. */
+export function byPosition(a: Fault, b: Fault): number {
+  const line = (a.position?.line ?? 0) - (b.position?.line ?? 0);
+  return line === 0 ? (a.position?.column ?? 0) - (b.position?.column ?? 0) : line;
+}

@@ -1,7 +1,6 @@
 import type { Example } from './example.ts';
 import type { Position } from './fault.ts';
 
-/** What the file says of all its capabilities together. */
 export interface ServiceInfo {
   readonly title: string;
   readonly version: string;
@@ -17,19 +16,18 @@ export interface Capability {
   readonly params: readonly Param[];
   /** In file order, which is the order of fields in a row. */
   readonly result: readonly ResultField[];
-  /** For callers who go on behind the last row: parameters, each with the field that gives its value. Absent for none. */
+  /** For callers who continue after the last row: parameters, each with the field that gives its value. */
   readonly paging?: Readonly<Record<string, string>>;
   readonly limits: CapabilityLimits;
   /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
   readonly allowFunctions: readonly string[];
   /** From `policy.allow_foreign_tables`, as the database spells them, optionally schema-qualified. */
   readonly allowForeignTables: readonly string[];
-  /** The name of the database that it asks, which callers are never told; absent where the file has only one, unnamed. */
+  /** The name of the database that it queries, which callers never see; absent if the file has only one, unnamed. */
   readonly database?: string;
   readonly exposeInOpenapi: boolean;
   readonly position: Position;
   readonly sqlPosition: Position;
-  /** Absent where the file has none. */
   readonly examples?: readonly Example[];
 }
 
@@ -45,7 +43,7 @@ export interface Param {
   readonly name: string;
   readonly required: boolean;
   readonly description?: string;
-  /** The property of who calls that gives the value, a NEED_PATTERN; absent where callers send it. */
+  /** The property of the caller that gives the value, a NEED_PATTERN; absent if callers send the value. */
   readonly from?: string;
   readonly schema: ParamSchema;
   readonly position: Position;
@@ -63,6 +61,13 @@ export const PARAM_TYPES = [
   'object',
 ] as const;
 export type ParamType = (typeof PARAM_TYPES)[number];
+
+/** The types whose values are texts, each in a format of JSON Schema. */
+export const TEXT_FORMATS: Readonly<Partial<Record<ParamType, string>>> = {
+  date: 'date',
+  datetime: 'date-time',
+  uuid: 'uuid',
+};
 
 /** Type and constraints, with the names and meaning of JSON Schema. */
 export interface ParamSchema {

@@ -5,7 +5,7 @@ import { boundValue } from './values/bound-value.ts';
 import { compileValue, type CheckValue } from './values/value-check.ts';
 import { mayHoldLongNumber } from './values/written-number.ts';
 
-/** The parameters are refused. The message names every field and why on one line, and never a value. */
+/** The message names every refused parameter and the reason on one line, and never a value. */
 export class InvalidParams extends Error {
   constructor(message: string) {
     super(message);
@@ -20,17 +20,16 @@ const PLAIN_KEY = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 interface Checked {
   readonly param: Param;
   readonly check: CheckValue;
-  /** What is bound where callers send nothing. */
+  /** The value to bind if the caller sends none. */
   readonly absent: unknown;
 }
 
 /**
- * Prepares the reading of a capability's parameters from the UTF-8 text of a JSON object. What it
- * returns is ready to bind and has every declared parameter that callers send, null where absent.
- * The reader throws `InvalidParams`.
+ * Makes the reader of a capability's parameters, which takes the UTF-8 text of a JSON object. It returns values that are ready
+ * to bind, null if absent, for every declared parameter that callers send, or throws `InvalidParams`.
  */
 export function compileParameters(capability: Capability): (body: Uint8Array) => Record<string, unknown> {
-  // What is taken from who calls is to callers as if it were not there.
+  // For callers, parameters that are taken from who calls do not exist.
   const sent = capability.params.filter(({ from }) => from === undefined);
   const checks: readonly Checked[] = sent.map((param) => ({
     param,
@@ -69,7 +68,7 @@ function parseObject(body: Uint8Array): {
   return { submitted, text };
 }
 
-/** `written` is the JSON text of each value; absent where none holds a number that a double does not keep. */
+/** `written` is the JSON text of each value; absent if a double keeps all their numbers. */
 function readParam(
   { param, check, absent }: Checked,
   submitted: Readonly<Record<string, unknown>>,
@@ -84,19 +83,18 @@ function readParam(
   }
   const own = written?.get(name)?.toString();
   const checked = check(value, own);
-  for (const { at, message } of checked.problems) {
+  for (const { at, message } of checked.problems)
     problems.push(`${name}${at.map(step).join('')}: ${message}`);
-  }
   return checked.isPlain ? value : boundValue(schema, value, own);
 }
 
-/** `.ids`, `[2]`; a key is submitted text too, so one that may be anything is `.*`. */
+/** `.ids`, `[2]`; a key that is no plain name is `.*`, since callers may have written anything in it. */
 function step(at: string | number): string {
   if (typeof at === 'number') return `[${at}]`;
   return PLAIN_KEY.test(at) ? `.${at}` : '.*';
 }
 
-/** A name is submitted text too: it is repeated only where it cannot be anything but a name. */
+/** A name is repeated only if it is a plain name, since callers may have written anything in it. */
 function unknownParams(unknown: readonly string[]): readonly string[] {
   const named = unknown.filter((name) => PARAM_NAME.test(name)).map((name) => `${name}: unknown parameter`);
   return named.length < unknown.length ? [...named, 'an unknown parameter'] : named;

@@ -3,12 +3,11 @@ import type { Param } from './model.ts';
 import { compileValue } from './values/value-check.ts';
 
 /**
- * Gives a call the values that are taken from who calls. Returns what keeps it from that, for the log, which never
- * holds a value; undefined when all is there.
+ * Adds the values that are taken from who calls. Returns the reason if it cannot, without any value, for the log.
  */
 export type PinParameters = (caller: Caller, values: Record<string, unknown>) => string | undefined;
 
-/** Undefined where a capability takes nothing from who calls. */
+/** Undefined if the capability takes nothing from who calls. */
 export function compilePinned(params: readonly Param[]): PinParameters | undefined {
   const pinned = params.flatMap(({ name, from, schema }) =>
     from === undefined ? [] : [{ name, from, read: readerOf(from), check: compileValue(schema) }],
@@ -30,21 +29,19 @@ export function compilePinned(params: readonly Param[]): PinParameters | undefin
 
 const CLAIM_PREFIX = 'principal.claims.';
 
+const PROPERTIES: Readonly<Record<string, (caller: Caller) => string>> = {
+  'principal.subject': ({ subject }) => subject,
+  'principal.issuer': ({ issuer }) => issuer,
+  'principal.client_id': ({ clientId }) => clientId,
+  'principal.key_name': ({ keyName }) => keyName,
+};
+
 function readerOf(from: string): (caller: Caller) => unknown {
   if (from.startsWith(CLAIM_PREFIX)) {
     const claim = from.slice(CLAIM_PREFIX.length);
     return ({ claims }) => (Object.hasOwn(claims, claim) ? claims[claim] : undefined);
   }
-  switch (from) {
-    case 'principal.subject':
-      return ({ subject }) => subject;
-    case 'principal.issuer':
-      return ({ issuer }) => issuer;
-    case 'principal.client_id':
-      return ({ clientId }) => clientId;
-    case 'principal.key_name':
-      return ({ keyName }) => keyName;
-    default:
-      throw new Error(`cannot take a parameter from ${from}`);
-  }
+  const read = PROPERTIES[from];
+  if (read === undefined) throw new Error(`cannot take a parameter from ${from}`);
+  return read;
 }

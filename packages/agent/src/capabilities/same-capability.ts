@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Capability } from './model.ts';
 
-/** Whether two files define a capability alike, wherever it stands in them. */
+/** Whether two files define a capability in the same way, at any position. */
 export function sameCapability(a: Capability, b: Capability): boolean {
   return isDeepStrictEqual(withoutPositions(a), withoutPositions(b));
 }

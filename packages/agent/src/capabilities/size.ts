@@ -1,6 +1,6 @@
 const UNITS: Readonly<Record<string, number>> = { '': 1, B: 1, KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 };
 
-/** What a size written as text looks like; `parseSize` accepts nothing else. */
+/** The form of a size; `parseSize` accepts nothing else. */
 export const SIZE_PATTERN = '^[0-9]{1,15}(?: ?([Kk][Bb]|[Mm][Bb]|[Gg][Bb]|[Bb]))?$';
 
 const SIZE = new RegExp(SIZE_PATTERN);

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { readProblem } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import { nameAnother } from '../config/name-another.ts';
+import { nameAnother } from '../config/load.ts';
 import { proposeInChildProcess } from '../start-up/child-process.ts';
 import type { AdditionReport } from '../start-up/report.ts';
 import { detailsFields, showFaults, type CommandLog } from './command-log.ts';

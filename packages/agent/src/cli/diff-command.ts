@@ -1,7 +1,6 @@
 import { askApiKey } from '../diff/read/ask-api-key.ts';
 import { SEVERITIES } from '../diff/change.ts';
-import { compareContracts } from '../diff/compare.ts';
-import { notesOn } from '../diff/notes.ts';
+import { compareContracts, notesOn } from '../diff/compare.ts';
 import { readSides, urlOf, type Side } from '../diff/read/read-side.ts';
 import { jsonReport, textReport, type Comparison } from '../diff/report.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';

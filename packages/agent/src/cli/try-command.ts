@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { readProblem } from '@svc/edge';
+import type { ExamplePrincipal } from '../capabilities/example.ts';
 import {
   databaseFault,
   DatabaseError,
   isDatabaseAway,
   type VerificationFault,
 } from '../databases/driver/errors.ts';
-import { createLocalCaller, type LocalPrincipal } from '../trial/local-caller.ts';
+import { createLocalCaller } from '../trial/local-caller.ts';
 import { openTrial } from '../trial/open-trial.ts';
 import { claimsOf, givenTwice, paramsOf, readAssignments } from '../trial/read-arguments.ts';
 import { jsonReport, textReport, type TryReport } from '../trial/report.ts';
@@ -81,7 +82,7 @@ async function call(
   if (twice !== undefined)
     return misused(`\`--param\` gives ${JSON.stringify(twice)} twice, and it is no list`);
   const { keyName, subject, issuer } = options;
-  const principal: LocalPrincipal = {
+  const principal: ExamplePrincipal = {
     ...(keyName === undefined ? {} : { key_name: keyName }),
     ...(issuer === undefined ? {} : { issuer }),
     ...(subject === undefined ? {} : { subject }),
@@ -96,7 +97,7 @@ async function call(
     try {
       const answer = await trial.call({ capability: name, params, caller: local.caller });
       const more = answer.kind === 'error' ? detailsFields([answer], log) : {};
-      report.answered({ capability, principal, outcome: answer, isPlan: explain, more });
+      report({ capability, principal, outcome: answer, isPlan: explain, more });
       return answer.kind === 'rows' ? EXIT.fine : EXIT.failure;
     } finally {
       await trial.close();

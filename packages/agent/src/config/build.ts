@@ -1,51 +1,38 @@
-import { buildIdentity } from './build-identity.ts';
-import type { AgentConfig, IdentityConfig } from './model.ts';
+import { parseDuration, readListenAddress } from '@svc/edge';
+import { parseIssuers, type Issuer } from '@svc/identity';
+import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import type { Example } from '../capabilities/example.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
-  type CapabilitySpec,
   type ExampleSpec,
   type IdentitySpec,
-  type DefaultsSpec,
   type OfferSections,
   GATEWAY_DEFAULTS,
   RUNTIME_DEFAULTS,
 } from './capability-file.ts';
 import type { DatabaseConfig, DatabaseSection } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
-import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
-import { gatewayUrls } from './gateway-urls.ts';
-import { driverNameOf } from './driver-of-file.ts';
-import { parseDuration, readListenAddress, type TracesConfig } from '@svc/edge';
-import type { Path } from './path.ts';
 import { parseSize } from '../capabilities/size.ts';
+import { driverNameOf } from './driver-of-file.ts';
+import { gatewayUrls, resourceOf } from './gateway-url.ts';
+import type { AgentConfig, IdentityConfig } from './model.ts';
+import type { Path } from './path.ts';
+import type { FileSecrets } from './read-secrets.ts';
 
-export interface BuildSecrets {
-  readonly privateKeySeed: Uint8Array;
-  readonly gatewayCa: string | undefined;
-  readonly proxyCa: string | undefined;
-  readonly traces: TracesConfig | undefined;
-  /** Secrets and certificates of each database's section, by their keys. */
-  readonly databases: Readonly<Record<string, Readonly<Record<string, string>>>>;
-}
+type BuildSecrets = FileSecrets & { readonly privateKeySeed: Uint8Array };
+type PositionOf = (path: Path) => Position;
 
-/** Where things of the file are. */
-export interface Places {
-  readonly positionOf: (path: Path) => Position;
+interface Places {
+  /** Where a setting stands in the file. */
+  readonly positionOf: PositionOf;
   /** The path of a file that the capability file names. */
   readonly resolveFile: (name: string) => string;
 }
 
-type PositionOf = Places['positionOf'];
-
 /** Makes the configuration of a file without faults, with the defaults of docs/reference/capability-file.md. */
-export function buildConfig(
-  file: CapabilityFile,
-  secrets: BuildSecrets,
-  { positionOf, resolveFile }: Places,
-): AgentConfig {
+export function buildConfig(file: CapabilityFile, secrets: BuildSecrets, places: Places): AgentConfig {
   const { service, runtime, gateway, database, databases, identity, logging, metrics } = file;
   const sections = databases ?? (database === undefined ? {} : { [UNNAMED]: database });
   const { max_concurrent_requests, queue_size, workers, require_all_databases } = {
@@ -55,12 +42,6 @@ export function buildConfig(
   const reverify = runtime?.reverify;
   const usual = usualDatabase(Object.keys(sections), file);
   const urls = gatewayUrls(gateway.url);
-  const identityOf = (spec: IdentitySpec): IdentityConfig =>
-    buildIdentity(spec, {
-      gatewayUrls: urls,
-      positionOfIssuer: (index) => positionOf(['identity', 'issuers', String(index)]),
-      resolveFile,
-    });
   const metricsListen = readListenAddress(metrics?.addr ?? '');
   return {
     service: buildService(file),
@@ -84,7 +65,7 @@ export function buildConfig(
     databases: Object.fromEntries(
       Object.entries(sections).map(([name, section]) => [
         name,
-        buildDatabase(file, name, section, secrets, { positionOf, resolveFile }),
+        buildDatabase(file, name, section, secrets, places),
       ]),
     ),
     logging: {
@@ -94,9 +75,9 @@ export function buildConfig(
     },
     ...(metricsListen === undefined ? {} : { metricsListen }),
     ...(secrets.traces === undefined ? {} : { traces: secrets.traces }),
-    ...(identity === undefined ? {} : { identity: identityOf(identity) }),
+    ...(identity === undefined ? {} : { identity: buildIdentity(identity, urls, places) }),
     ...(usual === undefined ? {} : { usualDatabase: usual }),
-    capabilities: buildCapabilities(file, usual, positionOf),
+    capabilities: buildCapabilities(file, usual, places.positionOf),
   };
 }
 
@@ -116,6 +97,28 @@ function buildDatabase(
   };
 }
 
+function buildIdentity(
+  spec: IdentitySpec,
+  urls: readonly string[],
+  { positionOf, resolveFile }: Places,
+): IdentityConfig {
+  const { trust, api_keys: apiKeys = trust === 'token' ? 'refuse' : 'accept', max_age: maxAge } = spec;
+  const parsed = parseIssuers(spec.issuers ?? [], { resource: resourceOf(urls) });
+  if (!parsed.ok) throw new Error('cannot build: the issuers have faults');
+  const withFile = (issuer: Issuer): Issuer => {
+    const { keySource } = issuer;
+    if (keySource.kind !== 'file') return issuer;
+    return { ...issuer, keySource: { kind: 'file', path: resolveFile(keySource.path) } };
+  };
+  return {
+    trust,
+    acceptsKeys: apiKeys === 'accept',
+    ...(maxAge === undefined ? {} : { maxAgeSeconds: parseDuration(maxAge) / 1000 }),
+    issuers: parsed.issuers.map(withFile),
+    issuerPositions: parsed.issuers.map((_, index) => positionOf(['identity', 'issuers', String(index)])),
+  };
+}
+
 export function buildService({ service }: OfferSections): ServiceInfo {
   return {
     title: service?.title ?? 'Capabilities',
@@ -124,7 +127,7 @@ export function buildService({ service }: OfferSections): ServiceInfo {
   };
 }
 
-/** What capabilities ask that name no database. */
+/** The database of capabilities that name none. */
 export function usualDatabase(
   names: readonly string[],
   { defaults }: Pick<OfferSections, 'defaults'>,
@@ -139,62 +142,48 @@ export function buildCapabilities(
   positionOf: PositionOf,
 ): readonly Capability[] {
   return Object.entries(capabilities).map(([name, spec]) => {
+    const path = ['capabilities', name];
+    const limits = { ...defaults, ...spec.policy };
     const database = spec.database ?? usual;
+    const examples = spec.examples?.map((example, index) =>
+      buildExample(example, positionOf([...path, 'examples', String(index)])),
+    );
     return {
-      ...buildCapability(name, spec, defaults, positionOf),
+      name,
+      description: spec.description ?? '',
+      sql: spec.sql,
+      params: Object.entries(spec.params ?? {}).map(
+        ([param, { required = false, description, from, ...schema }]) => ({
+          name: param,
+          required: required || from !== undefined,
+          ...(description === undefined ? {} : { description }),
+          ...(from === undefined ? {} : { from }),
+          schema,
+          position: positionOf([...path, 'params', param]),
+        }),
+      ),
+      result: Object.entries(spec.result).map(([field, { nullable = true, ...rest }]) => ({
+        name: field,
+        ...rest,
+        nullable,
+        position: positionOf([...path, 'result', field]),
+      })),
+      ...(spec.paging === undefined ? {} : { paging: spec.paging }),
+      limits: {
+        timeoutMs: parseDuration(limits.timeout ?? '30s'),
+        maxRows: limits.max_rows ?? 1000,
+        maxBytes: parseSize(limits.max_bytes ?? '1MB'),
+        onLimit: spec.policy?.on_limit ?? 'truncate',
+      },
+      allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
+      allowForeignTables: spec.policy?.allow_foreign_tables ?? [],
+      exposeInOpenapi: spec.expose_in_openapi ?? true,
+      position: positionOf(path),
+      sqlPosition: positionOf([...path, 'sql']),
+      ...(examples === undefined ? {} : { examples }),
       ...(database === undefined ? {} : { database }),
     };
   });
-}
-
-function buildCapability(
-  name: string,
-  spec: CapabilitySpec,
-  defaults: DefaultsSpec,
-  positionOf: PositionOf,
-): Capability {
-  const path = ['capabilities', name];
-  const limits = { ...defaults, ...spec.policy };
-  return {
-    name,
-    description: spec.description ?? '',
-    sql: spec.sql,
-    params: Object.entries(spec.params ?? {}).map(
-      ([param, { required = false, description, from, ...schema }]) => ({
-        name: param,
-        required: required || from !== undefined,
-        ...(description === undefined ? {} : { description }),
-        ...(from === undefined ? {} : { from }),
-        schema,
-        position: positionOf([...path, 'params', param]),
-      }),
-    ),
-    result: Object.entries(spec.result).map(([field, { nullable = true, ...rest }]) => ({
-      name: field,
-      ...rest,
-      nullable,
-      position: positionOf([...path, 'result', field]),
-    })),
-    ...(spec.paging === undefined ? {} : { paging: spec.paging }),
-    limits: {
-      timeoutMs: parseDuration(limits.timeout ?? '30s'),
-      maxRows: limits.max_rows ?? 1000,
-      maxBytes: parseSize(limits.max_bytes ?? '1MB'),
-      onLimit: spec.policy?.on_limit ?? 'truncate',
-    },
-    allowFunctions: (spec.policy?.allow_functions ?? []).map((entry) => entry.toLowerCase()),
-    allowForeignTables: spec.policy?.allow_foreign_tables ?? [],
-    exposeInOpenapi: spec.expose_in_openapi ?? true,
-    position: positionOf(path),
-    sqlPosition: positionOf([...path, 'sql']),
-    ...(spec.examples === undefined
-      ? {}
-      : {
-          examples: spec.examples.map((example, index) =>
-            buildExample(example, positionOf([...path, 'examples', String(index)])),
-          ),
-        }),
-  };
 }
 
 function buildExample(spec: ExampleSpec, position: Position): Example {

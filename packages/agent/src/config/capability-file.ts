@@ -1,8 +1,7 @@
 import type { ExamplePrincipal, Expectation } from '../capabilities/example.ts';
-import type { ParamSchema, ResultType } from '../capabilities/model.ts';
+import type { ParamSchema, ResultField } from '../capabilities/model.ts';
 import type { DatabaseSection } from '../databases/driver/driver.ts';
 
-/** Defaults of the keys of `runtime`. */
 export const RUNTIME_DEFAULTS = {
   max_concurrent_requests: 64,
   queue_size: 1000,
@@ -10,7 +9,6 @@ export const RUNTIME_DEFAULTS = {
   require_all_databases: false,
 };
 
-/** Defaults of the keys of `gateway`. */
 export const GATEWAY_DEFAULTS = { max_links: 64, resolve_interval: '10s' };
 
 /** The file as written, once it has passed `fileSchema`. */
@@ -29,7 +27,6 @@ export interface CapabilityFile {
     readonly reverify?: string;
   };
   readonly gateway: {
-    /** Of one gateway, or of several. */
     readonly url: string | readonly string[];
     readonly max_links?: number;
     readonly resolve_interval?: string;
@@ -39,7 +36,7 @@ export interface CapabilityFile {
     readonly proxy?: string;
     readonly proxy_ca_file?: string;
   };
-  /** What its driver's schema says; either this or `databases`. */
+  /** As its driver's schema says; either this or `databases`. */
   readonly database?: DatabaseSection;
   /** By name. */
   readonly databases?: Readonly<Record<string, DatabaseSection>>;
@@ -55,10 +52,10 @@ export interface CapabilityFile {
   readonly capabilities: Readonly<Record<string, CapabilitySpec>>;
 }
 
-/** What says how capabilities look to callers. */
+/** The sections that callers see. */
 export type OfferSections = Pick<CapabilityFile, 'service' | 'defaults' | 'capabilities'>;
 
-/** The others; what they name may be on another machine. */
+/** The other sections; what they name may be on another machine. */
 export const UNSEEN_SECTIONS: ReadonlySet<string> = new Set<
   Exclude<keyof CapabilityFile, keyof OfferSections>
 >(['gateway', 'database', 'databases', 'identity', 'runtime', 'logging', 'metrics', 'telemetry']);
@@ -71,7 +68,7 @@ export interface IdentitySpec {
   readonly issuers?: readonly unknown[];
 }
 
-export interface DefaultsSpec extends LimitsSpec {
+interface DefaultsSpec extends LimitsSpec {
   readonly readonly?: true;
   readonly database?: string;
 }
@@ -82,7 +79,7 @@ interface LimitsSpec {
   readonly max_bytes?: string | number;
 }
 
-export interface CapabilitySpec {
+interface CapabilitySpec {
   readonly description?: string;
   readonly database?: string;
   readonly sql: string;
@@ -114,9 +111,4 @@ export interface ParamSpec extends ParamSchema {
   readonly from?: string;
 }
 
-interface ResultSpec {
-  readonly type: ResultType;
-  readonly description?: string;
-  readonly format?: string;
-  readonly nullable?: boolean;
-}
+type ResultSpec = Omit<ResultField, 'name' | 'nullable' | 'position'> & { readonly nullable?: boolean };

@@ -10,13 +10,13 @@ export function databaseNamesOf(root: unknown): readonly string[] {
   return isRecord(root['databases']) ? Object.keys(root['databases']) : [];
 }
 
-/** The driver that the section names, or nearly names; the default one where it names none. */
+/** The driver that the section names, also with a typing error; the default one if it names none. */
 export function driverNameOf(root: unknown, section: Path): string {
   const name = valueAt(root, [...section, 'driver']);
   return (typeof name === 'string' ? nearestWithin(name, DRIVER_NAMES) : undefined) ?? DEFAULT_DRIVER;
 }
 
-/** Those of all databases, by their names. */
+/** By the names of the databases. */
 export function driversOf(root: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(databaseNamesOf(root).map((name) => [name, driverNameOf(root, sectionOf(name))]));
 }

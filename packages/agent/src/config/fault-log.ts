@@ -1,28 +1,26 @@
-import type { Fault, Position } from '../capabilities/fault.ts';
-import { dottedPath } from './path.ts';
-import type { Path } from './path.ts';
+import { byPosition, type Fault, type Position } from '../capabilities/fault.ts';
+import { dottedPath, type Path } from './path.ts';
 
-/** Where a value stands in the file. */
 interface Place {
   readonly key: Position;
   readonly value: Position;
-  /** A mapping or a list: it is pointed at by its key, a scalar by itself. */
+  /** Whether it is a mapping or a list: faults point at its key, those of a scalar at the value. */
   readonly collection: boolean;
-  /** The text before `${NAME}` was replaced, when something was. */
+  /** The text before `${NAME}` was replaced; absent if nothing was. */
   readonly written?: string;
-  /** As it stands in the file, of a text whose lines YAML joins. */
+  /** The source of a text whose lines YAML joins. */
   readonly folded?: string;
-  /** Nothing but one `${NAME}`. */
+  /** Whether the value was only one `${NAME}`. */
   readonly reference: boolean;
 }
 
-/** Gathers what is wrong with the file and knows where each path stands in it. */
+/** Collects the faults of the file and knows where each path stands in it. */
 export interface FaultLog {
   place(path: Path, place: Place): void;
   placeOf(path: Path): Place | undefined;
   /** Points at the value, or at the nearest mapping or list around it that exists. Keeps one fault for a path. */
   add(path: Path, message: string): void;
-  /** Like `add`, but points at the key. */
+  /** As `add`, but points at the key. */
   addForKey(path: Path, message: string): void;
   addAt(position: Position, path: Path, message: string): void;
   has(path: Path): boolean;
@@ -44,7 +42,7 @@ export function createFaultLog(): FaultLog {
 
   function record(path: Path, message: string, position: Position | undefined): void {
     const id = JSON.stringify(path);
-    // The first fault of a value is the cause: later checks of the same value fail because of it.
+    // The first fault of a value is the cause of the others.
     if (faults.has(id)) return;
     faults.set(id, { path: dottedPath(path), message, ...(position === undefined ? {} : { position }) });
   }
@@ -67,9 +65,4 @@ export function createFaultLog(): FaultLog {
     has: (path) => faults.has(JSON.stringify(path)),
     list: () => [...faults.values()].toSorted(byPosition),
   };
-}
-
-function byPosition(a: Fault, b: Fault): number {
-  const line = (a.position?.line ?? 0) - (b.position?.line ?? 0);
-  return line === 0 ? (a.position?.column ?? 0) - (b.position?.column ?? 0) : line;
 }

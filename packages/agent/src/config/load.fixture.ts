@@ -1,6 +1,5 @@
 import { createRawKeyPair, type RawKeyPair } from '@svc/protocol';
 import { loadConfig } from './load.ts';
-import type { LoadedConfig } from './load.ts';
 
 /** Base64url, as people paste them. */
 export const testKey: RawKeyPair = createRawKeyPair();
@@ -20,7 +19,7 @@ export function load(
   text: string,
   env: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
-): LoadedConfig {
+): ReturnType<typeof loadConfig> {
   const readFile = (path: string): Uint8Array => {
     const content = path === '/etc/svc/capability.yaml' ? text : files[path];
     if (content === undefined) throw Object.assign(new Error(path), { code: 'ENOENT' });
@@ -30,7 +29,7 @@ export function load(
 }
 
 /** One line per fault, `line:column path: message`. */
-export function faultLines(loaded: LoadedConfig): readonly string[] {
+export function faultLines(loaded: ReturnType<typeof loadConfig>): readonly string[] {
   if (!('faults' in loaded)) return [];
   return loaded.faults.map(({ path, message, position }) => {
     const place = position === undefined ? '' : `${position.line}:${position.column} `;

@@ -110,7 +110,7 @@ describe('each worker needs a connection,', { tags: ['file:runtime.workers'] }, 
       'runtime: { workers: 11 }',
       '',
       [
-        '5:21 runtime.workers: must be <= `database.max_connections` (10), for each worker needs a connection',
+        '5:21 runtime.workers: must be <= `database.max_connections` (10), because each worker needs a connection',
       ],
     ],
     ['runtime: { workers: 64 }', ', max_connections: 64', []],
@@ -118,7 +118,9 @@ describe('each worker needs a connection,', { tags: ['file:runtime.workers'] }, 
     [
       'runtime: { workers: 3 }',
       ', max_connections: 2',
-      ['5:21 runtime.workers: must be <= `database.max_connections` (2), for each worker needs a connection'],
+      [
+        '5:21 runtime.workers: must be <= `database.max_connections` (2), because each worker needs a connection',
+      ],
     ],
     [
       'runtime: { workers: 3 }',

@@ -4,59 +4,54 @@ import type { Position } from '../capabilities/fault.ts';
 import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { DatabaseConfigs } from '../databases/driver/driver.ts';
 
-/** The capability file after parsing: every value checked, every default applied, every secret resolved. */
+/** A capability file after all checks, with every default applied and every secret resolved. */
 export interface AgentConfig {
   readonly service: ServiceInfo;
-  /** Whose calls alone are taken; absent where the file does not say. */
+  /** The only service whose calls are accepted; absent if the file names none. */
   readonly serviceId?: string;
   readonly runtime: {
     readonly maxConcurrentRequests: number;
     readonly queueSize: number;
-    /** How many processes run calls; with 1 it is the agent's own. */
+    /** How many processes run calls; with 1, only the agent's own. */
     readonly workers: number;
-    /** Whether a database that is away keeps the agent from starting and reloading, also where another is not. */
+    /** Whether the agent neither starts nor reloads while one of its databases is away. */
     readonly requireAllDatabases: boolean;
-    /** How often all capabilities are verified again; absent for never. */
+    /** How often all capabilities are verified again; absent if never. */
     readonly reverifyMs?: number;
   };
   readonly gateway: GatewayLinkConfig;
-  /** By name; that of the only one, where the file has `database`, is empty. */
+  /** By name, which is empty for `database`. */
   readonly databases: DatabaseConfigs;
-  /** That of capabilities which name none; absent where each has to. */
+  /** The database of capabilities that name none; absent if each must name one. */
   readonly usualDatabase?: string;
   readonly logging: {
-    /** Of the running agent. */
     readonly output: 'file' | 'stdout';
     readonly maxSizeBytes: number;
     readonly maxFiles: number;
   };
-  /** Absent without metrics. */
   readonly metricsListen?: ListenAddress;
-  /** Absent where no traces are made. */
   readonly traces?: TracesConfig;
   readonly capabilities: readonly Capability[];
-  /** Absent where the agent does not ask who calls. */
+  /** Absent if the agent does not ask who calls. */
   readonly identity?: IdentityConfig;
 }
 
-/** Whom the agent believes who calls. */
+/** Whose word the agent takes for who calls. */
 export interface IdentityConfig {
   /** `token`: it verifies tokens itself; `gateway`: the gateway's word counts. */
   readonly trust: 'token' | 'gateway';
-  /** Whether calls without a token are taken, on the gateway's word. */
+  /** Whether the agent accepts calls without a token, on the gateway's word. */
   readonly acceptsKeys: boolean;
-  /** Greatest age of a token in seconds; absent for any. */
   readonly maxAgeSeconds?: number;
-  /** Whose tokens are verified; none under `gateway`. */
+  /** None under `gateway`. */
   readonly issuers: readonly Issuer[];
-  /** Where each of them stands in the file. */
   readonly issuerPositions: readonly Position[];
 }
 
 interface GatewayLinkConfig {
   /**
-   * As written in the file, each of another gateway. The audience that the handshake signs is the one that is dialled, with
-   * the number of a replica for `{replica}`.
+   * One for each gateway, as written in the file. The handshake signs the URL that is dialled, in which the number of a replica
+   * replaces `{replica}`.
    */
   readonly urls: readonly string[];
   /** To all gateways together. */
@@ -64,10 +59,10 @@ interface GatewayLinkConfig {
   readonly resolveIntervalMs: number;
   /** 32-byte Ed25519 seed. */
   readonly privateKeySeed: Uint8Array;
-  /** PEM text of the certificate authorities to trust instead of the system's. */
+  /** PEM text. */
   readonly ca?: string;
-  /** The URL of the proxy by which the agent leaves, or `none`; absent for what the environment says. May hold a password. */
+  /** A URL, which may hold a password, or `none`; absent if the environment decides. */
   readonly proxy?: string;
-  /** PEM text of the authorities that may have signed the certificate of the proxy. */
+  /** PEM text. */
   readonly proxyCa?: string;
 }

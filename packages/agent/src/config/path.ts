@@ -16,7 +16,7 @@ export function fromPointer(pointer: string): Path {
     .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** What lies at the path, undefined where nothing does. */
+/** The value at the path; undefined if there is none. */
 export function valueAt(root: unknown, path: Path): unknown {
   let value = root;
   for (const key of path) {

@@ -9,10 +9,12 @@ import { sqlite } from './sqlite/index.ts';
 const drivers: Readonly<Record<string, Driver>> = { postgres, mariadb, mysql, sqlite, duckdb };
 
 export const DRIVER_NAMES: readonly string[] = Object.keys(drivers);
-/** For a capability file that names no driver. */
 export const DEFAULT_DRIVER = 'postgres';
 
-/** The driver of databases with such a URL; the default one where none has, which then says what its own look like. */
+/**
+ * The driver of databases with such a URL. For any other URL the default driver, which then shows what its own look
+ * like.
+ */
 export function driverOfUrl(url: string | undefined): Driver {
   const scheme = /^([a-z]+):/i.exec(url ?? '')?.[1]?.toLowerCase() ?? '';
   return driverOf(Object.hasOwn(drivers, scheme) ? scheme : DEFAULT_DRIVER);
@@ -25,12 +27,12 @@ export function driverOf(name: string): Driver {
   return driver;
 }
 
-/** Those whose section of the capability file has the key. */
+/** The drivers whose section of the capability file has the key. */
 export function driversWithKey(key: string): readonly string[] {
   return DRIVER_NAMES.filter((name) => Object.hasOwn(driverOf(name).section.properties, key));
 }
 
-/** What the processes run that hold the engines of databases. */
+/** The code of the processes that hold engines of databases. */
 export function engineCodes(): readonly OwnCode[] {
   return Object.values(drivers).flatMap(({ engineCode }) => engineCode?.() ?? []);
 }

@@ -3,14 +3,13 @@ import type { Database, DatabaseConfig } from './driver/driver.ts';
 import { DatabaseError, ofDatabase } from './driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 
-/** What runs the calls of a database. */
 export interface OpenedDatabase {
   readonly database: Database;
-  /** How often a worker was started again; absent where this process runs the calls itself. */
+  /** How often a worker was started again; absent if this process runs the calls itself. */
   readonly workerRestarts?: (() => number) | undefined;
 }
 
-/** In the place of a database that has not been verified: nothing can be prepared for it, and nothing is open. */
+/** Stands for a database that has not been verified. */
 export const NOT_VERIFIED: OpenedDatabase = {
   database: {
     ping: async () => {},
@@ -24,10 +23,9 @@ export const NOT_VERIFIED: OpenedDatabase = {
   },
 };
 
-/** By name. */
 export type OpenedDatabases = ReadonlyMap<string, OpenedDatabase>;
 
-/** The error of each database that does not answer, by its name. */
+/** The errors of databases that do not answer, by name. */
 export async function pingEach(opened: OpenedDatabases): Promise<ReadonlyMap<string, DatabaseError>> {
   const refusals = new Map<string, DatabaseError>();
   const pings = Array.from(opened, async ([name, { database }]) => {
@@ -42,7 +40,7 @@ export async function pingEach(opened: OpenedDatabases): Promise<ReadonlyMap<str
   return refusals;
 }
 
-/** Proves that all answer; throws `DatabaseError` of one that does not. */
+/** Proves that all answer. Throws the `DatabaseError` of one that does not. */
 export async function pingAll(opened: OpenedDatabases): Promise<void> {
   for (const refusal of (await pingEach(opened)).values()) throw refusal;
 }
@@ -77,7 +75,6 @@ function connectionOf({
   return connection;
 }
 
-/** What runs calls, without how it was opened. */
 export function databasesOf(opened: OpenedDatabases): ReadonlyMap<string, Database> {
   return new Map(Array.from(opened, ([name, { database }]) => [name, database]));
 }

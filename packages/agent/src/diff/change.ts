@@ -1,20 +1,20 @@
 import { dottedPath } from '../config/path.ts';
 
-/** From what breaks callers to what none of them notices. */
+/** From what breaks callers to what no caller notices. */
 export const SEVERITIES = ['breaking', 'risky', 'compatible'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
 export interface Change {
   readonly severity: Severity;
-  /** Absent where it concerns all capabilities. */
+  /** Absent if it concerns all capabilities. */
   readonly capability?: string;
   /** As in the capability file: `capabilities.find_book.params.id.minimum`. */
   readonly path: string;
-  /** What is different, and for `breaking` and `risky` what it does to callers. */
+  /** The difference, and what a `breaking` or `risky` one does to callers. */
   readonly message: string;
 }
 
-/** Takes down changes below one path. */
+/** Collects the changes below one path. */
 export interface Changes {
   readonly add: (severity: Severity, path: readonly string[], message: string) => void;
   readonly below: (...path: readonly string[]) => Changes;

@@ -2,14 +2,17 @@ import { isDecimalMultiple, readDecimal } from '../capabilities/values/decimal.t
 import type { Changes } from './change.ts';
 import type { Bound, ValueContract } from './contract.ts';
 
-/** What a database adds to the bounds of an integer, by the types of its columns. */
+/** Bounds of integers that come from the types of columns. */
 const DATABASE_BOUNDS = new Set([-32_768, 32_767, -2_147_483_648, 2_147_483_647, 4_294_967_295]);
+/** A rule as a message shows it; undefined for none. */
+type Shown = string | undefined;
+
 const LEAST = ['minLength', 'minItems'] as const;
 const MOST = ['maxLength', 'maxItems'] as const;
 
 /**
- * Compares what a parameter takes: whether each value that was taken is taken now. Where it cannot be told, as with two
- * patterns, it is not. `isMixed`: one comes from a file, whose database may add bounds that only the other one has.
+ * Compares what a parameter takes: whether each value that was taken is taken now. If that cannot be told, as with two
+ * patterns, the answer is no. `isMixed`: one side is a file, and its database may add bounds that only the other side shows.
  */
 export function compareValues(
   old: ValueContract,
@@ -18,19 +21,11 @@ export function compareValues(
   changes: Changes,
 ): void {
   if (old.type !== now.type) {
-    changes.add(
-      'breaking',
-      ['type'],
-      `retyped from ${old.type} to ${now.type}: what callers send is refused or misread`,
-    );
+    const is = `retyped from ${old.type} to ${now.type}`;
+    changes.add('breaking', ['type'], `${is}: what callers send is refused or misread`);
     return;
   }
-  const compare = (
-    name: string,
-    from: string | undefined,
-    to: string | undefined,
-    isTaken: boolean,
-  ): void => {
+  const compare = (name: string, from: Shown, to: Shown, isTaken: boolean): void => {
     if (from === to) return;
     const is = `${from ?? 'none'} became ${to ?? 'none'}`;
     if (isTaken) changes.add('compatible', [name], `${is}: takes all that it took`);
@@ -45,7 +40,7 @@ export function compareValues(
   for (const name of MOST)
     compare(name, text(old[name]), text(now[name]), (now[name] ?? Infinity) >= (old[name] ?? Infinity));
   compare('multipleOf', text(old.multipleOf), text(now.multipleOf), areMultiples(old, now));
-  compare('pattern', quoted(old.pattern), quoted(now.pattern), now.pattern === undefined);
+  compare('pattern', text(old.pattern), text(now.pattern), now.pattern === undefined);
   compare('format', old.format, now.format, now.format === undefined);
   compareEnums(old.enum, now.enum, isMixed, changes);
   if (old.items !== undefined && now.items !== undefined)
@@ -54,12 +49,8 @@ export function compareValues(
     changes.add(now.items === undefined ? 'compatible' : 'breaking', ['items'], 'changed');
   for (const name of new Set([...Object.keys(old.others), ...Object.keys(now.others)])) {
     if (old.others[name] === now.others[name]) continue;
-    const isForReaders = name === 'examples';
-    changes.add(
-      isForReaders ? 'compatible' : 'risky',
-      [name],
-      isForReaders ? 'changed' : 'changed, which this version cannot judge',
-    );
+    if (name === 'examples') changes.add('compatible', [name], 'changed');
+    else changes.add('risky', [name], 'changed, which this version cannot judge');
   }
 }
 
@@ -107,15 +98,12 @@ function except(values: readonly string[], others: readonly string[]): readonly 
   return values.filter((value) => !others.includes(value));
 }
 
-function shown(bound: Bound | undefined): string | undefined {
+function shown(bound: Bound | undefined): Shown {
   if (bound === undefined) return undefined;
   return bound.isExclusive ? `${bound.value} (exclusive)` : String(bound.value);
 }
 
-function text(value: number | undefined): string | undefined {
-  return value === undefined ? undefined : String(value);
-}
-
-function quoted(value: string | undefined): string | undefined {
+/** A number or a text as JSON. */
+function text(value: number | string | undefined): Shown {
   return value === undefined ? undefined : JSON.stringify(value);
 }

@@ -7,7 +7,7 @@ import { stringFormats } from '../capabilities/values/string-formats.ts';
 import { bodiesOf, takerOf } from './bodies.testing.ts';
 import { ANSWERS, capabilityPair, type CapabilityJson } from './capability-pairs.testing.ts';
 import { compareContracts } from './compare.ts';
-import { contractOfOffer } from './read/contract-of-offer.ts';
+import { contractOfOffer } from './read/read-openapi.ts';
 import { offerOf } from './contracts.fixture.ts';
 
 const ajv = new Ajv({ strict: false, allowUnionTypes: true, formats: { 'x-one': true, 'x-two': true } });

@@ -1,52 +1,43 @@
-/** What callers can rely on: how the capabilities of a file or of a gateway look from outside. */
+import type { Capability, CapabilityLimits } from '../capabilities/model.ts';
+
+export type Named<Part> = ReadonlyMap<string, Part>;
+
+/** How the capabilities of a file or of a gateway look to callers. */
 export interface Contract {
   readonly title: string;
   readonly version: string;
   readonly description: string;
-  readonly capabilities: ReadonlyMap<string, CapabilityContract>;
-  /** The error codes of each kind of failure. */
-  readonly errorCodes: Readonly<Record<string, readonly string[]>>;
-  /** What only a capability file says. */
-  readonly file?: FileTerms;
-}
-
-interface FileTerms {
-  readonly serviceId?: string;
-  /** `identity` as it is written. */
-  readonly identity?: unknown;
+  readonly capabilities: Named<CapabilityContract>;
+  readonly errorCodes: ReadonlySet<string>;
+  /** What only a capability file says; `identity` is as it is written. */
+  readonly file?: { readonly serviceId?: string; readonly identity?: unknown };
 }
 
 export interface CapabilityContract {
   readonly description: string;
-  /** Parameters of calls that callers are shown, as JSON; undefined where there are none. */
+  /** The published examples as JSON. */
   readonly examplesJson: string | undefined;
-  readonly params: ReadonlyMap<string, ParamContract>;
+  readonly params: Named<ParamContract>;
   /** In the order of a row. */
-  readonly fields: ReadonlyMap<string, FieldContract>;
-  /** What an answer has beside `rows`, `count` and `truncated`: name to JSON Schema. */
-  readonly extras: ReadonlyMap<string, unknown>;
+  readonly fields: Named<FieldContract>;
+  /** Further members of an answer beside `rows`, `count` and `truncated`, with their JSON Schemas. */
+  readonly extras: Named<unknown>;
   /** What only a capability file says. */
   readonly file?: CapabilityTerms;
 }
 
-export interface CapabilityTerms {
+export interface CapabilityTerms
+  extends CapabilityLimits, Pick<Capability, 'sql' | 'allowFunctions' | 'allowForeignTables'> {
   /** Callable, but neither in `/openapi.json` nor in `tools/list`. */
   readonly isHidden: boolean;
-  readonly timeoutMs: number;
-  readonly maxRows: number;
-  readonly maxBytes: number;
-  readonly onLimit: 'truncate' | 'error';
   /** Properties of who calls that a call needs. */
   readonly needs: readonly string[];
-  readonly sql: string;
-  readonly allowFunctions: readonly string[];
-  readonly allowForeignTables: readonly string[];
 }
 
 export interface ParamContract {
   readonly isRequired: boolean;
   readonly description: string;
-  /** As JSON; undefined where there is none. */
+  /** As JSON; undefined if there is none. */
   readonly defaultJson: string | undefined;
   readonly value: ValueContract;
 }
@@ -57,9 +48,9 @@ export interface FieldContract {
   readonly value: ValueContract;
 }
 
-/** Type and rules of a value. What is absent bounds nothing. */
+/** Type and rules of a value. */
 export interface ValueContract {
-  /** Of the capability file; another one as the description says it. */
+  /** As in the capability file; a type that it does not have is as in the description. */
   readonly type: string;
   readonly lower?: Bound;
   readonly upper?: Bound;
@@ -79,6 +70,5 @@ export interface ValueContract {
 
 export interface Bound {
   readonly value: number;
-  /** Whether the bound itself is refused. */
   readonly isExclusive: boolean;
 }

@@ -1,5 +1,5 @@
-import { loadOffer, type Offer } from '../config/load-offer.ts';
-import { contractOfOffer } from './read/contract-of-offer.ts';
+import { loadOffer, type Offer } from '../config/load.ts';
+import { contractOfOffer } from './read/read-openapi.ts';
 import type { Contract } from './contract.ts';
 
 /** A capability with one parameter and one field. */

@@ -4,12 +4,10 @@ import type { Fault } from '../capabilities/fault.ts';
 import { SEVERITIES, type Change, type Severity } from './change.ts';
 
 export interface Comparison {
-  /** As they were given. */
   readonly old: string;
   readonly now: string;
   readonly failOn: string;
   readonly changes: readonly Change[];
-  /** What was not compared. */
   readonly notes: readonly string[];
   /** Why nothing was compared. */
   readonly faults: readonly (Fault & { readonly file: string })[];

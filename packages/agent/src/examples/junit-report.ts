@@ -10,65 +10,44 @@ export function junitReport(report: ExamplesReport, faults: readonly Fault[]): s
     if (suite === undefined) suites.set(result.capability, [result]);
     else suite.push(result);
   }
-  const all = {
-    name: 'svc-agent test',
-    tests: results.length + faults.length,
-    failures: failures(report).length,
-    errors: faults.length,
-    time: seconds(ms),
-  };
+  const tests = results.length + faults.length;
+  const sums = { tests, failures: failures(report).length, errors: faults.length, time: seconds(ms) };
   const inner = [
     ...(faults.length === 0 ? [] : [faultSuite(file, faults)]),
     ...[...suites].map(([name, of]) => suite(file, name, of)),
   ];
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('testsuites', all, inner)}\n`;
+  const all = element('testsuites', { name: 'svc-agent test', ...sums }, inner);
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${all}\n`;
 }
 
 function suite(file: string, name: string, results: readonly ExampleResult[]): string {
   const ms = results.reduce((sum, result) => sum + result.ms, 0);
   const failed = results.filter(({ problems }) => problems.length > 0).length;
-  const cases = results.map(({ number, position, hasPrincipal, ms: took, problems }) => {
-    const attributes = {
-      name: `example ${number}${hasPrincipal ? ', principal not verified' : ''}`,
-      classname: name,
-      file,
-      line: position.line,
-      time: seconds(took),
-    };
-    const [first] = problems;
-    return element(
-      'testcase',
-      attributes,
-      first === undefined
+  const cases = results.map(({ number, position: { line }, hasPrincipal, ms: took, problems }) => {
+    const title = `example ${number}${hasPrincipal ? ', principal not verified' : ''}`;
+    const [message] = problems;
+    const failure =
+      message === undefined
         ? []
-        : [element('failure', { message: first, type: 'expectation' }, [escaped(problems.join('\n'))])],
-    );
+        : [element('failure', { message, type: 'expectation' }, [escaped(problems.join('\n'))])];
+    return element('testcase', { name: title, classname: name, file, line, time: seconds(took) }, failure);
   });
-  const attributes = { name, tests: results.length, failures: failed, errors: 0, time: seconds(ms) };
-  return element('testsuite', attributes, cases);
+  const sums = { tests: results.length, failures: failed, errors: 0, time: seconds(ms) };
+  return element('testsuite', { name, ...sums }, cases);
 }
 
 function faultSuite(file: string, faults: readonly Fault[]): string {
+  const classname = 'capability file';
+  const time = seconds(0);
   const cases = faults.map(({ path, message, position }) => {
     const place = position === undefined ? {} : { line: position.line };
-    // A case without a name is shown by few tools.
-    const attributes = {
-      name: path === '' ? 'the file' : path,
-      classname: 'capability file',
-      file,
-      ...place,
-      time: seconds(0),
-    };
-    return element('testcase', attributes, [element('error', { message, type: 'fault' }, [])]);
+    // Few tools show a case without a name.
+    const name = path === '' ? 'the file' : path;
+    const error = element('error', { message, type: 'fault' }, []);
+    return element('testcase', { name, classname, file, ...place, time }, [error]);
   });
-  const attributes = {
-    name: 'capability file',
-    tests: faults.length,
-    failures: 0,
-    errors: faults.length,
-    time: seconds(0),
-  };
-  return element('testsuite', attributes, cases);
+  const sums = { tests: faults.length, failures: 0, errors: faults.length, time };
+  return element('testsuite', { name: classname, ...sums }, cases);
 }
 
 function element(

@@ -1,28 +1,30 @@
-import type { Fault } from '../capabilities/fault.ts';
-import type { Capability } from '../capabilities/model.ts';
-import { atOnce } from './at-once.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { nearest } from '@svc/edge';
+import { byPosition, type Fault } from '../capabilities/fault.ts';
+import type { Capability, ParamSchema } from '../capabilities/model.ts';
+import { sensitivityOf } from '../proposals/personal-columns.ts';
+import { atOnce, findingOf, type Finding } from './finding.ts';
 import { missingDescriptions } from './missing-descriptions.ts';
-import { namesAlike } from './names-alike.ts';
-import { personalFields } from './personal-fields.ts';
 import { sizes } from './sizes.ts';
-import { unboundedTexts } from './unbounded-texts.ts';
 
 /** What is known of capabilities beside their definition. */
 export interface KnownOfCapabilities {
-  /** What the checks warn of. */
+  /** From the checks of the file. */
   readonly warnings: readonly Fault[];
-  /** Names of those whose rows come in no certain order. */
+  /** Names of the capabilities whose rows come in no certain order. */
   readonly unordered: readonly string[];
 }
 
-const order = findingOf('order-missing', 'warn');
-const example = findingOf('example-missing', 'advice');
+const noOrder = findingOf('order-missing', 'warn');
+const noExample = findingOf('example-missing', 'advice');
+const alikeName = findingOf('name-alike', 'warn');
+const unbounded = findingOf('text-unbounded', 'warn');
+const credential = findingOf('personal-field', 'error');
+const personal = findingOf('personal-field', 'warn');
 
-/** The checks warn of all missing descriptions at once, the first of which they name; here each is a finding of its own. */
+/** One warning of the checks stands for all missing descriptions; here each has a finding of its own. */
 const OF_DESCRIPTION = /^capabilities\.[a-z0-9_]+\.description$/;
 
-/** All findings in the order of the file. Those that callers are not shown are not asked for what is written for callers. */
+/** All findings in the order of the file. Hidden capabilities need no texts for callers. */
 export function lintCapabilities(
   capabilities: readonly Capability[],
   { warnings, unordered }: KnownOfCapabilities,
@@ -52,15 +54,58 @@ function ofCheck(warning: Fault): Finding {
 
 function missingExample(capability: Capability): Finding {
   const message = 'has no `examples`: add a call and what it gives, for callers and for `svc-agent test`';
-  return example(capability, capability, message);
+  return noExample(capability, capability, message);
 }
 
 function missingOrder(capability: Capability): Finding {
   const message = 'has no ORDER BY: rows come in any order, and a cap leaves out any of them; add one';
-  return order(capability, { path: 'sql', position: capability.sqlPosition }, message);
+  return noOrder(capability, { path: 'sql', position: capability.sqlPosition }, message);
 }
 
-function byPosition(a: Finding, b: Finding): number {
-  const line = (a.position?.line ?? 0) - (b.position?.line ?? 0);
-  return line === 0 ? (a.position?.column ?? 0) - (b.position?.column ?? 0) : line;
+/** Models mix up names that differ by one letter, or by two letters swapped, such as get_film and get_films. */
+function namesAlike(capabilities: readonly Capability[]): readonly Finding[] {
+  /** By what is left of a name without one of its letters: similar names share such a rest, so not every pair is compared. */
+  const byRest = new Map<string, string[]>();
+  // report_1 and report_11 are two of a numbered series.
+  const withoutDigits = (name: string): string => name.replaceAll(/\d+/g, '');
+  return capabilities.flatMap((capability) => {
+    const { name } = capability;
+    const rests = [name, ...Array.from(name, (_, at) => `${name.slice(0, at)}${name.slice(at + 1)}`)];
+    const before = rests.flatMap((rest) => byRest.get(rest) ?? []);
+    for (const rest of new Set(rests)) byRest.set(rest, [...(byRest.get(rest) ?? []), name]);
+    const others = before.filter((other) => withoutDigits(other) !== withoutDigits(name));
+    const alike = nearest(name, others, 1);
+    if (alike === undefined) return [];
+    const message = `has almost the name of \`${alike}\`: name what sets them apart`;
+    return [alikeName(capability, capability, message)];
+  });
+}
+
+/** A text as long as a request may be would reach the database and its comparisons. */
+function unboundedTexts(capability: Capability): readonly Finding[] {
+  return capability.params
+    .filter(({ from, schema }) => from === undefined && isUnbounded(schema.items ?? schema))
+    .map(({ name, position }) => {
+      const message = 'may be of any length: give it a `maxLength`';
+      return unbounded(capability, { path: `params.${name}`, position }, message);
+    });
+}
+
+/** Every format but that of URIs bounds the length. */
+function isUnbounded({ type, maxLength, enum: allowed, format = 'uri' }: ParamSchema): boolean {
+  return type === 'string' && maxLength === undefined && allowed === undefined && format === 'uri';
+}
+
+/** Fields whose name or description suggests a credential, or something about a person. */
+function personalFields(capability: Capability): readonly Finding[] {
+  return capability.result.flatMap(({ name, type, description: comment = '', position }) => {
+    const kind = type === 'string' ? 'text' : type;
+    const sensitivity = sensitivityOf({ table: capability.name, name, kind, comment });
+    if (sensitivity === undefined) return [];
+    const [finding, message] =
+      sensitivity.kind === 'credential'
+        ? [credential, `looks like a credential (${sensitivity.because}): leave it out, or rename it`]
+        : [personal, `looks personal (${sensitivity.because}): leave it out unless every caller may see it`];
+    return [finding(capability, { path: `result.${name}`, position }, message)];
+  });
 }

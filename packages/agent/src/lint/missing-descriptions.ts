@@ -1,14 +1,13 @@
 import { counted } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
-import { atOnce } from './at-once.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { atOnce, findingOf, type Finding } from './finding.ts';
 
 const NAMED_FIELDS = 5;
 
 const warn = findingOf('description-missing', 'warn');
 const advice = findingOf('description-missing', 'advice');
 
-/** Models choose by descriptions, and fill in parameters by them. */
+/** Models choose a capability by its description, and fill in parameters by theirs. */
 export function missingDescriptions(capabilities: readonly Capability[]): readonly Finding[] {
   const own = capabilities
     .filter(({ description }) => description.trim() === '')
@@ -23,7 +22,7 @@ export function missingDescriptions(capabilities: readonly Capability[]): readon
   ];
 }
 
-/** A parameter that has the name of a field is what the field is said to be. */
+/** The description of a field also explains a parameter of the same name. */
 function ofParams(capability: Capability): readonly Finding[] {
   const { params, result } = capability;
   const told = new Set(result.filter((field) => !isBare(field)).map(({ name }) => name));

@@ -1,6 +1,5 @@
 import type { Capability } from '../capabilities/model.ts';
 import { paramsSchema } from '../capabilities/openapi/params-schema.ts';
-import { publishedExamples } from '../capabilities/openapi/published-examples.ts';
 import { resultSchema } from '../capabilities/openapi/result-schema.ts';
 import { findingOf, type Finding } from './finding.ts';
 
@@ -10,7 +9,7 @@ const LIST_TOKENS = 10_000;
 const RESULT_TOKENS = 20_000;
 
 const OTHER_WAYS =
-  'give each API key those alone that it needs, shorten descriptions, or hide some with `expose_in_openapi: false`';
+  'give each API key only the capabilities that it needs, shorten descriptions, or hide some with `expose_in_openapi: false`';
 
 const toolSize = findingOf('tool-size', 'warn');
 const resultSize = findingOf('result-size', 'advice');
@@ -32,10 +31,7 @@ export function sizes(shown: readonly Capability[]): readonly Finding[] {
         const message = `may give about ${most} tokens, more than ${RESULT_TOKENS}: set \`max_bytes: 64KB\` or less here or in \`defaults\`, and \`max_rows\``;
         return resultSize(capability, capability, message);
       }),
-    ...listSize(
-      shown,
-      tools.reduce((sum, { tokens }) => sum + tokens, 0),
-    ),
+    ...listSize(shown, sumOf(tools.map(({ tokens }) => tokens))),
   ];
 }
 
@@ -44,13 +40,10 @@ function listSize(shown: readonly Capability[], all: number): readonly Finding[]
   const [first] = shown;
   if (first === undefined || all <= LIST_TOKENS) return [];
   const texts = shown.map((capability) => JSON.stringify(withoutResult(capability)));
-  const read = texts.reduce((sum, text) => sum + tokensOf(text), 0);
+  const read = sumOf(texts.map(tokensOf));
   const isLong = read > LIST_TOKENS;
-  const bytes = shown.reduce(
-    (sum, capability, at) =>
-      sum + Buffer.byteLength(toolText(capability)) - Buffer.byteLength(texts[at] ?? ''),
-    0,
-  );
+  const bytesOf = (all: readonly string[]): number => sumOf(all.map((text) => Buffer.byteLength(text)));
+  const bytes = bytesOf(shown.map(toolText)) - bytesOf(texts);
   const message = isLong
     ? `are a list of about ${all} tokens, more than ${LIST_TOKENS}: ${OTHER_WAYS}`
     : `are a list of about ${all} tokens, more than ${LIST_TOKENS}, but ${read} without the schemas of results, which are ${bytes} bytes: GATEWAY_MCP_OUTPUT_SCHEMA=false leaves these out; or ${OTHER_WAYS}`;
@@ -60,24 +53,20 @@ function listSize(shown: readonly Capability[], all: number): readonly Finding[]
   ];
 }
 
-/** About what the gateway makes of it. */
+/** Roughly the tool that the gateway makes of the capability. */
 function toolText(capability: Capability): string {
   return JSON.stringify({ ...withoutResult(capability), outputSchema: resultSchema(capability) });
 }
 
-function withoutResult({
-  name,
-  description,
-  params,
-  examples = [],
-}: Capability): Readonly<Record<string, unknown>> {
-  return {
-    name,
-    description,
-    inputSchema: { ...paramsSchema(params), ...publishedExamples(examples) },
-  };
+function withoutResult(capability: Capability): Readonly<Record<string, unknown>> {
+  const { name, description } = capability;
+  return { name, description, inputSchema: paramsSchema(capability) };
 }
 
 function tokensOf(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }

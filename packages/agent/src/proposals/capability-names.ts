@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** Longest name of a capability. */
 const MAX_LENGTH = 48;
 const HASH_LENGTH = 6;
-/** Letters that Unicode does not take apart into one of ASCII and an accent. */
+/** Letters that Unicode does not decompose into ASCII and an accent. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -29,11 +28,11 @@ export function wordsOf(name: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** Of lower-case letters, digits and `_`, beginning with a letter; a name without any such letter gets one of its own. */
+/** Lower-case letters, digits and `_`, beginning with a letter; a name without such letters gets a hash. */
 export function slugOf(name: string): string {
   if (/^[a-z][a-z0-9_]*$/.test(name)) return name;
   const slug = wordsOf(name).join('_');
-  // What is left of a name in another script says nothing, and two such names may leave the same.
+  // The ASCII rest of a name in another script says nothing, and two names may have the same rest.
   const lost = name
     .normalize('NFKD')
     .replace(/[\p{M}\p{P}\p{S}\p{Z}\p{C}]/gu, '')
@@ -42,7 +41,7 @@ export function slugOf(name: string): string {
   return /^[a-z]/.test(slug) ? slug : `t_${slug}`;
 }
 
-/** Gives out names that are valid and that nothing else has. */
+/** Makes names that are short enough and unique. */
 export function nameGiver(
   maxLength: number = MAX_LENGTH,
   taken: Iterable<string> = [],

@@ -1,9 +1,9 @@
 import type { Catalog, CatalogColumn, CatalogTable } from '../databases/driver/catalog.ts';
 
 export interface TableChoice {
-  /** All where there are none. */
+  /** If empty, all. */
   readonly schemas: readonly string[];
-  /** Globs over names, with or without the schema; all where there are none. */
+  /** Globs over names, with or without the schema; if empty, all. */
   readonly tables: readonly string[];
   readonly exclude: readonly string[];
   /** `table.column` or `schema.table.column`. */
@@ -18,7 +18,7 @@ export type ChosenTables =
     }
   | { readonly ok: false; readonly problem: string };
 
-/** What of a catalog is asked for; a name that stands for nothing is refused, for it is misspelt. */
+/** The tables and columns that the command line asks for; a name that matches nothing is refused. */
 export function chooseTables(
   { tables }: Catalog,
   { schemas, tables: wanted, exclude, include }: TableChoice,

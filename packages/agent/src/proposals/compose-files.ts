@@ -11,7 +11,7 @@ export interface FilesToCompose {
   readonly target: CatalogTarget;
   readonly catalog: Catalog;
   readonly proposal: Proposal;
-  /** Absent where the database knows none. */
+  /** Absent if the database has no accounts. */
   readonly account?: { readonly name: string; readonly password: string };
   readonly gatewayUrl: string;
   readonly agentKey: { readonly seed: string; readonly publicKey: string };
@@ -27,15 +27,14 @@ export function accountNameFor({ name }: Catalog, { nameMax }: CatalogAccounts):
   return `svc_reader_${slugOf(name)}`.slice(0, nameMax);
 }
 
-/** Whether the driver refuses an account that may do more than read though the file does not ask for it. */
+/** Whether the driver refuses an account that may do more than read even if the file does not ask for that. */
 function isReadonlyRequired({ driver = DEFAULT_DRIVER }: CatalogTarget['section']): boolean {
   return driverOf(String(driver)).section.properties['require_readonly_account']?.['default'] === true;
 }
 
-/** All files of a new capability folder. */
 export function composeFiles(wanted: FilesToCompose): {
   readonly files: readonly FileToWrite[];
-  /** That make the account; none where there is none. */
+  /** They create the account; none if the database has no accounts. */
   readonly statements: readonly string[];
 } {
   const { source, target, catalog, proposal, account, gatewayUrl, agentKey, max } = wanted;

@@ -2,11 +2,9 @@ import type { CatalogColumn, CatalogTable, ColumnGrant } from '../databases/driv
 import type { ParamType, ResultType } from '../capabilities/model.ts';
 
 export interface Proposal {
-  /** In the order of the catalog. */
   readonly tables: readonly ProposedTable[];
-  /** Names of capabilities that are more than were asked for. */
+  /** Names of capabilities beyond `--max`. */
   readonly beyondMax: readonly string[];
-  /** What the capabilities read. */
   readonly grants: readonly ColumnGrant[];
 }
 
@@ -14,7 +12,7 @@ export interface ProposedTable {
   readonly table: CatalogTable;
   readonly capabilities: readonly ProposedCapability[];
   readonly hiddenColumns: readonly LeftOut[];
-  /** Why it gets none at all; undefined where each kind has its own reason. */
+  /** Why it gets no capability at all; absent if each kind has its own reason. */
   readonly nothing?: string;
   /** Kinds of capabilities that it does not get. */
   readonly leftOut: readonly LeftOut[];
@@ -31,7 +29,6 @@ export interface ProposedCapability {
   readonly sql: string;
   readonly params: readonly ProposedParam[];
   readonly result: readonly ProposedField[];
-  /** Where there is no more than one row to give. */
   readonly maxRows?: 1;
   readonly reads: readonly ColumnOf[];
 }

@@ -23,8 +23,8 @@ const LABEL = /mask|pii|personal|secret|sensitive|confidential|classified|restri
 const OPEN_LABEL = /unclassified|not sensitive|public/i;
 
 /**
- * Whether a column looks as if it held a credential or something about a person: a guess by its name, its type and what is
- * said of it, never by its values. Undefined where it looks harmless.
+ * Whether a column looks like a credential or like something about a person: a guess by its name, type and comment, never by
+ * its values. Undefined if it looks harmless.
  */
 export function sensitivityOf(column: ColumnToJudge): Sensitivity | undefined {
   return bySecurityLabel(column) ?? byName(column) ?? byComment(column) ?? byKind(column);
@@ -46,7 +46,7 @@ function byKind({ kind }: ColumnToJudge): Sensitivity | undefined {
 }
 
 function byName({ table, name, kind }: ColumnToJudge): Sensitivity | undefined {
-  // `address2` is one more address.
+  // `address2` is an address.
   const words = wordsOf(name).map((word) => word.replace(/(?<=\p{L})\d+$/u, ''));
   const last = words.at(-1) ?? '';
   const isAbout = vocabulary.ABOUT_ENDINGS.has(last) || vocabulary.ABOUT_BEGINNINGS.has(words[0] ?? '');
@@ -92,7 +92,7 @@ function personalIn(words: readonly string[], table: readonly string[]): string 
   if (joined !== undefined) return joined;
   const last = words.at(-1) ?? '';
   const before = words.slice(0, -1);
-  // `customer_company_name` is the company's.
+  // `customer_company_name` is the name of a company.
   if (!(isName(last) && vocabulary.THINGS.has(before.at(-1) ?? ''))) {
     const isRelated = (word: string): boolean => !vocabulary.RELATIVES.has(word) || table.some(isPerson);
     if (isName(last) && before.some((word) => isPerson(word) && isRelated(word))) return last;

@@ -120,21 +120,10 @@ export const SENT_PLACES: ReadonlySet<string> = words(
 );
 /** Parts of names that were written together. */
 export const ENDINGS: readonly string[] = [
-  'password',
-  'passwd',
-  'email',
-  'emailaddress',
-  'address',
-  'phonenumber',
-  'homephone',
-  'mobilephone',
-  'workphone',
-  'firstname',
-  'lastname',
-  'surname',
-  'username',
-  'birthdate',
-  'dateofbirth',
+  ...words(`
+  password passwd email emailaddress address phonenumber homephone mobilephone workphone firstname lastname surname
+  username birthdate dateofbirth
+`),
 ];
 /** Of numbers only these are personal: most numbers that belong to a person tell of nobody. */
 export const NUMERIC_PERSONAL: ReadonlySet<string> = words(`

@@ -56,7 +56,7 @@ test(
     expect(namesIn(proposal)).toEqual(['get_tag', 'list_tag']);
     const leftOut = leftOutOf(proposal);
     expect(leftOut.filter(({ column }) => column === undefined)).toEqual([
-      { table: 'public.login', reason: 'of its columns only the key is left to give' },
+      { table: 'public.login', reason: 'only its key is left to give' },
     ]);
     expect(proposal.grants.map((grant) => grant.table.name)).toEqual(['tag']);
     const summary = initText({

@@ -1,32 +1,31 @@
 import type { Catalog, CatalogColumn, CatalogTable, ColumnGrant } from '../databases/driver/catalog.ts';
 import { nameGiver, slugOf } from './capability-names.ts';
 import { getDrafts, listDrafts, type Draft, type Drafts } from './from-catalog/lookups.ts';
-import type { LeftOut, Proposal, ProposedCapability, ProposedTable } from './model.ts';
+import type { LeftOut, Proposal, ProposedTable } from './model.ts';
 import { sensitivityOf } from './personal-columns.ts';
 import { countDrafts, searchDrafts } from './from-catalog/surveys.ts';
 import { tablePartsOf, type TableParts } from './from-catalog/table-parts.ts';
 
 export interface ProposalOptions {
-  /** Which of the tables get capabilities. */
+  /** Whether a table gets capabilities. */
   readonly chosen: (table: CatalogTable) => boolean;
-  /** Columns that are wanted although they look personal. */
+  /** Whether a column is wanted although it looks personal. */
   readonly included: (table: CatalogTable, column: CatalogColumn) => boolean;
-  /** How many capabilities at most. */
   readonly max: number;
   /** SQL that says whether a text column holds the text of a parameter. */
   readonly contains: (column: string, param: string) => string;
 }
 
 /**
- * Characters other than a line break that nobody sees, or that change what is seen of the others: the account is made from
- * what a person has read, often on a terminal, which obeys some of them. The parser of PostgreSQL takes few of them.
+ * Characters that are invisible or change how others are shown, except line breaks. A person reads the statements before
+ * running them, often on a terminal, which obeys some of these characters.
  */
 const UNSEEN = /[^\P{Cc}\n]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/u;
 const UNSEEN_REASON = 'its name has characters that cannot be seen';
 /** Room for the longest word before the name of a table. */
 const TABLE_SLUG_MAX = 41;
 
-/** Decides from the catalogs alone which capabilities a database gets. */
+/** Decides from the catalog alone which capabilities a database gets. */
 export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   const tables = catalog.tables.filter(options.chosen);
   const isSeen = ({ sql }: CatalogTable): boolean => !UNSEEN.test(sql);
@@ -34,56 +33,54 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
   const byName = new Map(readable.map((table) => [keyOf(table.schema, table.name), table]));
   const hidden = new Map(tables.map((table) => [table, hiddenColumns(table, options)]));
   const slugs = tableSlugs(tables);
+  const hiddenIn = (table: CatalogTable): readonly LeftOut[] => hidden.get(table) ?? [];
+  const find = (schema: string, name: string): CatalogTable | undefined => byName.get(keyOf(schema, name));
+  const giveName = nameGiver();
   const drafted = tables.map((table) => {
-    const parts = tablePartsOf(table, {
-      slug: slugs.get(table) ?? '',
-      hiddenIn: (other) => hidden.get(other) ?? [],
-      find: (schema, name) => byName.get(keyOf(schema, name)),
-    });
+    const parts = tablePartsOf(table, slugs.get(table) ?? '', hiddenIn, find);
     const nothing = isSeen(table) ? (unreadable(table) ?? whyNothing(parts)) : UNSEEN_REASON;
-    const all: readonly Drafts[] =
+    const all: Drafts =
       nothing === undefined
-        ? [getDrafts(parts), listDrafts(parts), searchDrafts(parts, options.contains), countDrafts(parts)]
+        ? [
+            ...getDrafts(parts),
+            ...listDrafts(parts),
+            ...searchDrafts(parts, options.contains),
+            ...countDrafts(parts),
+          ]
         : [];
+    const drafts = all.filter((draft) => 'wave' in draft);
     return {
       table,
       hiddenColumns: parts.hidden,
       ...(nothing === undefined ? {} : { nothing }),
-      drafts: all.flatMap(({ drafts }) => drafts),
-      leftOut: all.flatMap(({ leftOut }) => leftOut),
+      drafts: drafts.map((draft) => ({ ...draft, name: giveName(draft.name) })),
+      leftOut: all.filter((draft) => 'reason' in draft),
     };
   });
-
-  const giveName = nameGiver();
-  const named = new Map<Draft, ProposedCapability>();
-  for (const { drafts } of drafted) {
-    for (const draft of drafts) named.set(draft, { ...draft, name: giveName(draft.name) });
-  }
   const kept = new Set(mostUseful(tables, drafted, options.max));
-  const pick = (drafts: readonly Draft[], isKept: boolean): readonly ProposedCapability[] =>
-    drafts.flatMap((draft) => (kept.has(draft) === isKept ? (named.get(draft) ?? []) : []));
   const proposed = drafted.map(({ drafts, ...table }): ProposedTable => ({
     ...table,
-    capabilities: pick(drafts, true),
+    capabilities: drafts.filter((draft) => kept.has(draft)),
   }));
+  const beyondMax = drafted.flatMap(({ drafts }) => drafts.filter((draft) => !kept.has(draft)));
   return {
     tables: proposed,
-    beyondMax: drafted.flatMap(({ drafts }) => pick(drafts, false).map(({ name }) => name)),
+    beyondMax: beyondMax.map(({ name }) => name),
     grants: grantsFor(tables, proposed),
   };
 }
 
-/** The reason may name another relation. */
+/** The reason may name another table, whose name may have characters that cannot be seen. */
 function unreadable({ unreadable: reason }: CatalogTable): string | undefined {
   return reason !== undefined && UNSEEN.test(reason) ? UNSEEN_REASON : reason;
 }
 
-/** Rows of which callers would learn nothing but that they are there. */
+/** Why a table gets nothing: callers would learn only that its rows exist. */
 function whyNothing({ table, columns, hidden, parents }: TableParts): string | undefined {
   if (columns.size === 0) return 'no column is left to give';
   const isKey = table.keys.some((key) => [...columns.keys()].every((name) => key.columns.includes(name)));
   const tellsMore = parents.length > 0 || columns.size > 1;
-  return hidden.length > 0 && isKey && !tellsMore ? 'of its columns only the key is left to give' : undefined;
+  return hidden.length > 0 && isKey && !tellsMore ? 'only its key is left to give' : undefined;
 }
 
 function keyOf(schema: string, name: string): string {
@@ -103,12 +100,12 @@ function hiddenColumns(table: CatalogTable, { included }: ProposalOptions): read
   });
 }
 
-/** A table of the same name in another schema than `public` is called by its schema, too. */
+/** If tables of several schemas have one name, the slug of each outside `public` begins with its schema. */
 function tableSlugs(tables: readonly CatalogTable[]): ReadonlyMap<CatalogTable, string> {
   const counts = new Map<string, number>();
   for (const { name } of tables) counts.set(slugOf(name), (counts.get(slugOf(name)) ?? 0) + 1);
   const giveName = nameGiver(TABLE_SLUG_MAX);
-  // Those whose name can stay as it is get it.
+  // Tables whose name needs no change get theirs first.
   const rank = ({ schema, name }: CatalogTable): number =>
     Number(schema !== 'public') + Number(slugOf(name) !== name);
   return new Map(
@@ -122,7 +119,7 @@ function tableSlugs(tables: readonly CatalogTable[]): ReadonlyMap<CatalogTable, 
   );
 }
 
-/** Rows first that others refer to, and what finds rows before what surveys them. */
+/** Lookups before surveys; among each, tables that other tables refer to first. */
 function mostUseful(
   tables: readonly CatalogTable[],
   drafted: readonly { readonly table: CatalogTable; readonly drafts: readonly Draft[] }[],
@@ -146,16 +143,9 @@ function grantsFor(
   tables: readonly CatalogTable[],
   proposed: readonly ProposedTable[],
 ): readonly ColumnGrant[] {
-  const read = new Map<CatalogTable, Set<CatalogColumn>>();
-  for (const { capabilities } of proposed) {
-    for (const { table, column } of capabilities.flatMap(({ reads }) => reads)) {
-      const columns = read.get(table) ?? new Set();
-      read.set(table, columns.add(column));
-    }
-  }
+  const reads = proposed.flatMap(({ capabilities }) => capabilities.flatMap((each) => each.reads));
   return tables.flatMap((table): ColumnGrant[] => {
-    const columns = read.get(table);
-    if (columns === undefined) return [];
-    return [{ table, columns: table.columns.filter((column) => columns.has(column)) }];
+    const read = new Set(reads.flatMap((one) => (one.table === table ? [one.column] : [])));
+    return read.size === 0 ? [] : [{ table, columns: table.columns.filter((column) => read.has(column)) }];
   });
 }

@@ -1,10 +1,7 @@
 import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { Proposal } from './model.ts';
 
-/**
- * The proposal without the capabilities that do not pass their check, each left out with its reason. Undefined where that
- * leaves none, or where a fault is not about one of them.
- */
+/** Leaves out the capabilities that fail their check. Undefined if none is left, or if a fault is about something else. */
 export function withoutFailing(
   proposal: Proposal,
   faults: readonly Pick<VerificationFault, 'path' | 'message'>[],

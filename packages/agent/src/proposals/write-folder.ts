@@ -20,7 +20,7 @@ export interface FileToWrite {
 }
 
 export interface FolderDraft {
-  /** The files stand here until they are put in place. */
+  /** Where the files are until `commit`. */
   readonly path: string;
   /** Puts all files in place, or throws and leaves the folder as it was. */
   commit(): void;
@@ -28,7 +28,7 @@ export interface FolderDraft {
   discard(): void;
 }
 
-/** Those of the files that are there already, as they are named. */
+/** The paths that exist already. */
 export function filesInTheWay(folder: string, files: readonly FileToWrite[]): readonly string[] {
   if (existsSync(folder) && !isFolder(folder)) return [folder];
   return [...new Set(files.map(({ path }) => firstPart(path)))]
@@ -36,7 +36,7 @@ export function filesInTheWay(folder: string, files: readonly FileToWrite[]): re
     .filter(isThere);
 }
 
-/** Writes the files into a folder beside `folder`. */
+/** Writes the files into a temporary folder beside `folder`. */
 export function draftFolder(folder: string, files: readonly FileToWrite[]): FolderDraft {
   const target = resolve(folder);
   const parent = dirname(target);
@@ -48,7 +48,7 @@ export function draftFolder(folder: string, files: readonly FileToWrite[]): Fold
       mkdirSync(dirname(file), { recursive: true, mode: isSecret ? 0o700 : 0o755 });
       writeFileSync(file, text, { mode: isSecret ? 0o600 : 0o644, flag: 'wx' });
     }
-    // Made for one person alone, as temporary folders are.
+    // A temporary folder belongs to one person alone.
     chmodSync(draft, 0o755);
   } catch (error) {
     rmSync(draft, { recursive: true });
@@ -68,7 +68,7 @@ function moveInto(target: string, draft: string): void {
   const moved: string[] = [];
   try {
     for (const name of readdirSync(draft)) {
-      // A rename would take the place of a file.
+      // A rename would replace a file.
       if (isThere(join(target, name))) throw new Error(`cannot write ${name}: it is there already`);
       renameSync(join(draft, name), join(target, name));
       moved.push(name);
@@ -80,7 +80,7 @@ function moveInto(target: string, draft: string): void {
   rmSync(draft, { recursive: true });
 }
 
-/** A link that leads nowhere is there, too. */
+/** Also true of a link that leads nowhere. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

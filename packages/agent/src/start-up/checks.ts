@@ -168,7 +168,7 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
       ...(await verifier.findWarnings(config.capabilities)),
       ...(await databases.findWarnings(config.capabilities.filter(isUsable))),
     ];
-    const verified = verifiedAgent(config, passed, unusable);
+    const verified = verifiedAgent(config, { ...passed, capabilities }, unusable);
     // It has what the database adds, such as the labels of enums.
     const tooLong = longDescriptionFaults(verified.description);
     if (tooLong.length > 0) return { step: 'refused', faults: tooLong };
@@ -183,14 +183,13 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
   }
 }
 
-function verifiedAgent(
+/** The agent of a file, with what its databases have let pass of it. `away` are those that could not be asked. */
+export function verifiedAgent(
   config: AgentConfig,
   { capabilities, prepared }: Pick<Verification, 'capabilities' | 'prepared'>,
-  unusable: UnusableDatabases,
+  away: UnusableDatabases,
 ): VerifiedAgent {
-  const passed = new Map(
-    capabilities.flatMap((each) => (unusable.has(each.database ?? UNNAMED) ? [] : [[each.name, each]])),
-  );
+  const passed = new Map(capabilities.map((each) => [each.name, each]));
   const checked = {
     ...config,
     capabilities: config.capabilities.map((each) => passed.get(each.name) ?? each),
@@ -200,7 +199,7 @@ function verifiedAgent(
     narrowed: config.capabilities.filter((each) => isNarrowed(each, passed.get(each.name))),
     prepared: prepared.filter(({ capability }) => passed.has(capability)),
     description: descriptionOf(checked),
-    unverified: Array.from(unusable, ([name, fault]) => ({ name, state: 'away', faults: [fault] })),
+    unverified: Array.from(away, ([name, fault]) => ({ name, state: 'away', faults: [fault] })),
   };
 }
 

@@ -1,4 +1,4 @@
-import { loadOffer } from '../config/load-offer.ts';
+import { loadOffer } from '../config/load.ts';
 import { loadFileVerifier } from './file-verifier.ts';
 import type { OffersOrder, OffersReport } from './report.ts';
 

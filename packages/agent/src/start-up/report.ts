@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { Offer } from '../config/load-offer.ts';
+import type { Offer } from '../config/load.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { Capability } from '../capabilities/model.ts';
 import type { AccountFinding, AccountNote, PreparedCapability } from '../databases/driver/driver.ts';

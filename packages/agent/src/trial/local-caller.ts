@@ -1,23 +1,13 @@
 import { parseClaims } from '@svc/identity';
 import type { Caller } from '../capabilities/caller.ts';
-
-/** Who is to call: of an API key the name, of a token the rest. As an example of the capability file has it. */
-export interface LocalPrincipal {
-  readonly key_name?: string;
-  readonly issuer?: string;
-  readonly subject?: string;
-  readonly client_id?: string;
-  /** By their names in the capability file. */
-  readonly claims?: Readonly<Record<string, unknown>>;
-}
+import type { ExamplePrincipal } from '../capabilities/example.ts';
 
 export type LocalCaller =
   | { readonly ok: true; readonly caller: Caller }
-  /** `problem` says what of the claims cannot be taken. */
   | { readonly ok: false; readonly problem: string };
 
-/** Makes a caller of what is said here, on the machine of the agent: nobody's word is verified. What is not said is empty. */
-export function createLocalCaller(principal: LocalPrincipal): LocalCaller {
+/** The caller that somebody on the machine of the agent claims to be: nothing is verified. What is not claimed is empty. */
+export function createLocalCaller(principal: ExamplePrincipal): LocalCaller {
   const parsed = parseClaims(principal.claims ?? {});
   if (!parsed.ok) {
     const problems = parsed.problems.map(

@@ -10,7 +10,6 @@ import { closeAll, closeUnless, databasesOf, pingAll, type OpenedDatabase } from
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 
-/** A call without a gateway. */
 interface TrialCall {
   readonly capability: string;
   /** A JSON object, not yet trusted. */
@@ -18,23 +17,24 @@ interface TrialCall {
   readonly caller: Caller;
 }
 
-export type TrialOutcome =
+/** How a call ended. */
+export type Answer =
   | {
       readonly kind: 'rows';
       /** JSON array. */
       readonly rows: Uint8Array;
       readonly count: number;
       readonly truncated: boolean;
-      readonly durationMs: number;
     }
   | {
       readonly kind: 'error';
       readonly code: AgentErrorCode;
       readonly message: string;
-      /** What the agent would log of it: database text, never a value. Not for standard error. */
+      /** What the agent would log: database text, never a value. Not for standard error. */
       readonly detail?: string;
-      readonly durationMs: number;
     };
+
+export type TrialOutcome = Answer & { readonly durationMs: number };
 
 export interface Trial {
   /** Never rejects: every failure is an outcome. */
@@ -42,21 +42,14 @@ export interface Trial {
   close(): Promise<void>;
 }
 
-export interface TrialOptions {
-  /** Gets the record of each call; absent: nobody. */
-  readonly observe?: Observe;
-  /** Whether calls answer with a `QueryPlan`, as JSON, instead of rows; absent: no. */
-  readonly explain?: boolean;
-}
-
 /**
- * Opens the databases, so that the first call does not wait for a connection, and runs calls as the agent runs those of
- * a gateway: the same parameters, limits, transactions and rows. Only who calls is taken as it is said. Rejects with
- * DatabaseError.
+ * Runs calls as the agent runs those of a gateway: the same parameters, limits, transactions and rows. Only the caller is
+ * not verified. The databases are open before the first call, which so waits for no connection. Rejects with DatabaseError.
+ * With `explain`, calls answer with a `QueryPlan`, as JSON, instead of rows.
  */
 export async function openTrial(
   { config, prepared, description }: VerifiedAgent,
-  { observe, explain = false }: TrialOptions = {},
+  { observe, explain = false }: { readonly observe?: Observe; readonly explain?: boolean } = {},
 ): Promise<Trial> {
   const { runtime, identity } = config;
   const opened = new Map<string, OpenedDatabase>();
@@ -72,7 +65,7 @@ export async function openTrial(
     await pingAll(opened);
     return prepareSet(content, databasesOf(opened));
   });
-  /** Of the calls under way, by their ids. */
+  /** Who makes each call under way, and what the agent logs of it, by the id of the call. */
   const callers = new Map<string, Caller>();
   const details = new Map<string, string>();
   const handle = createRunCall({

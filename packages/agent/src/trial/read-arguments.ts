@@ -1,6 +1,6 @@
 import type { Param, ParamSchema } from '../capabilities/model.ts';
 
-/** Texts of a command line, `name=value` each, as names and values. */
+/** Arguments of a command line, each `name=value`. */
 export type Assignments =
   | { readonly ok: true; readonly pairs: readonly (readonly [name: string, value: string])[] }
   | { readonly ok: false; readonly problem: string };
@@ -16,8 +16,8 @@ export function readAssignments(texts: readonly string[]): Assignments {
 }
 
 /**
- * The JSON object of parameters that are given as texts, each read by its type. What does not fit stays a text, so that
- * the check of the parameters says what is wrong. A list may be given as JSON, or by its items one after the other.
+ * The JSON object of parameters that are given as texts, each read by its type. One that does not fit stays a text, so that the
+ * check of the parameters reports it. A list is given as JSON, or by its items one after the other.
  */
 export function paramsOf(
   pairs: readonly (readonly [name: string, value: string])[],
@@ -32,7 +32,7 @@ export function paramsOf(
   return `{${members.join(',')}}`;
 }
 
-/** Names that are given more than once and are no lists. */
+/** Names that are given more than once although they are no lists. */
 export function givenTwice(
   pairs: readonly (readonly [name: string, value: string])[],
   params: readonly Param[],
@@ -76,8 +76,8 @@ function isJson(text: string, is: (value: unknown) => boolean): boolean {
 const CLAIM = 'principal.claims.';
 
 /**
- * Claims of a command line, each read by the type of the parameter that is taken from it. Others are JSON where they can
- * be claims so, else texts.
+ * Claims of a command line, each read by the type of the parameter that takes it. A claim that no parameter takes is JSON if
+ * a claim can have that value, otherwise a text.
  */
 export function claimsOf(
   pairs: readonly (readonly [name: string, value: string])[],

@@ -2,12 +2,12 @@ import type { CallEvent } from '../telemetry/events.ts';
 import type { ShownCall } from './display.ts';
 import type { GatewayRecord } from './start-gateway.ts';
 
-/** Calls of which the gateway has not told yet; what it never tells of is forgotten. */
+/** The oldest calls that the gateway has not reported are forgotten. */
 const MOST_OPEN = 1000;
-/** Of no interest here: what asks whether the gateway lives, and the link of the agent itself. */
+/** Probes of the gateway, and the link of the agent. */
 const UNSHOWN = /^\/(?:healthz|readyz|ws\/agent)$/;
 
-/** Makes one of what gateway and agent say of a call: the agent speaks first. */
+/** Joins what agent and gateway report of a call; the agent reports first. */
 export function createCallLines(show: (call: ShownCall) => void): {
   ofAgent(event: CallEvent): void;
   ofGateway(record: GatewayRecord): void;

@@ -6,22 +6,20 @@ import type { WarmProcess } from './warm-process.ts';
 import type { WarmReport } from './warm-report.ts';
 
 export interface CheckedSave {
-  /** Of the capability file; undefined where it cannot be read. */
+  /** Of the capability file; undefined if it cannot be read. */
   readonly content: Uint8Array | undefined;
   readonly outcome: WarmReport['outcome'];
   readonly asked: number;
 }
 
-export interface RefusedSave {
-  /** Of the capability file; undefined where it cannot be read. */
-  readonly content: Uint8Array | undefined;
+export interface RefusedSave extends Pick<CheckedSave, 'content'> {
   readonly faults: readonly VerificationFault[];
 }
 
 export type PassedSave = Pick<CheckedSave, 'content' | 'asked'> &
   Extract<CheckedSave['outcome'], { step: 'verified' }>;
 
-/** Checks the file as it is now. `onRead` is told what was read, however the check ends. */
+/** Checks the file as it is now. `onRead` gets what was read, however the check ends. */
 export async function checkSave(
   file: string,
   warm: WarmProcess,

@@ -1,13 +1,13 @@
 import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { ExampleCall } from './example-call.ts';
 
-/** What happens at the workbench, as somebody is shown it. */
+/** Shows a person or a program what happens at the workbench. */
 export interface Display {
-  /** Everything can be called; once. */
+  /** Called once, when everything can be called. */
   ready(ready: Ready): void;
-  /** Nothing can be called, since there is no gateway, but what is saved is checked; once. */
+  /** Called once, if there is no gateway: nothing can be called, but each save is checked. */
   watching(watching: Pick<Ready, 'file' | 'capabilities' | 'consoleUrl'>): void;
-  /** What was saved has passed the checks, and is served where there is a gateway. */
+  /** A save has passed the checks, and is served if there is a gateway. */
   accepted(accepted: Accepted): void;
   refused(refused: Refused): void;
   called(call: ShownCall): void;
@@ -22,14 +22,14 @@ interface Ready {
   readonly apiKey: string;
   /** With the token that opens it. */
   readonly consoleUrl: string;
-  /** Absent where no parameters could be made up for any. */
+  /** Absent if no parameters could be invented for any. */
   readonly example?: ExampleCall | undefined;
 }
 
 interface Accepted {
   readonly served: boolean;
   readonly capabilities: number;
-  /** How many the database was asked about: the verdict on the others stands. */
+  /** How many the database was asked about: the others had passed before. */
   readonly asked: number;
   /** Names with commas between them; absent for none. */
   readonly added?: string | undefined;
@@ -42,19 +42,19 @@ export interface Refused {
   readonly file: string;
   readonly content: Uint8Array | undefined;
   readonly faults: readonly VerificationFault[];
-  /** Whether what was there before is served on. */
+  /** Whether the last accepted save is still served. */
   readonly servesOn: boolean;
 }
 
 export interface ShownCall {
   readonly requestId: string;
-  /** Of the capability, else what was asked for. */
+  /** The capability; if there is none, the request. */
   readonly name: string;
   readonly status: number;
   readonly durationMs: number;
   /** Empty for none. */
   readonly errorCode: string;
-  /** Absent where the agent was not asked. */
+  /** Absent if the agent was not asked. */
   readonly rows?: number | undefined;
   readonly bytes?: number | undefined;
   /** Database text. */
@@ -63,4 +63,15 @@ export interface ShownCall {
 
 export interface Output {
   write(text: string): unknown;
+}
+
+export function curlCommand(url: string, apiKey: string, { capability, params }: ExampleCall): string {
+  const body = JSON.stringify(params).replaceAll("'", '\\u0027');
+  return `curl -sS ${url}/api/v1/capabilities/${capability} -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' -d '${body}'`;
+}
+
+/** The entry in the configuration of an MCP client. */
+export function clientConfiguration(url: string, apiKey: string): object {
+  const headers = { Authorization: `Bearer ${apiKey}` };
+  return { mcpServers: { dev: { type: 'http', url: `${url}/mcp`, headers } } };
 }

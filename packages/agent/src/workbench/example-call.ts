@@ -1,17 +1,17 @@
 import { compileParameters } from '../capabilities/parameters.ts';
-import type { Capability, ParamSchema } from '../capabilities/model.ts';
-import { isShown } from '../capabilities/openapi/published-examples.ts';
+import { TEXT_FORMATS, type Capability, type ParamSchema } from '../capabilities/model.ts';
+import { isShown } from '../capabilities/openapi/params-schema.ts';
 import { compileValue } from '../capabilities/values/value-check.ts';
 
-/** A call that the parameters of its capability take; whether it finds rows only the database knows. */
+/** A call whose parameters are valid; it may find no rows. */
 export interface ExampleCall {
   readonly capability: string;
   readonly params: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Of a capability that publishes an example; else of one that needs no parameter, for a key that is made up is of no row;
- * else of the first for which a call can be made up. Those that take something from who calls come last.
+ * Prefers a capability that publishes an example, then one that needs no parameter, since no row has an invented key, then
+ * any for which parameters can be invented. Capabilities that take something from who calls come last.
  */
 export function exampleCall(capabilities: readonly Capability[]): ExampleCall | undefined {
   const isPinned = ({ params }: Capability): boolean => params.some(({ from }) => from !== undefined);
@@ -37,7 +37,7 @@ function plausibleParams(capability: Capability): ExampleCall['params'] | undefi
     compileParameters(capability)(Buffer.from(JSON.stringify(params)));
     return params;
   } catch {
-    // Such as a pattern, for which nothing can be made up.
+    // For example, a pattern: no text is invented for one.
     return undefined;
   }
 }
@@ -61,15 +61,14 @@ function plausible(schema: ParamSchema): unknown {
     case 'number':
       return plausibleNumber(schema);
     case 'string':
-      return FORMATS[schema.format ?? ''] ?? 'a'.repeat(Math.max(1, schema.minLength ?? 1));
+    case 'date':
+    case 'datetime':
+    case 'uuid': {
+      const format = TEXT_FORMATS[schema.type] ?? schema.format ?? '';
+      return FORMATS[format] ?? 'a'.repeat(Math.max(1, schema.minLength ?? 1));
+    }
     case 'boolean':
       return true;
-    case 'date':
-      return FORMATS['date'];
-    case 'datetime':
-      return FORMATS['date-time'];
-    case 'uuid':
-      return FORMATS['uuid'];
     case 'array':
       return schema.items === undefined
         ? []
@@ -79,7 +78,7 @@ function plausible(schema: ParamSchema): unknown {
   }
 }
 
-/** 1 where that will do: most numbers are keys and limits. */
+/** 1 if that is valid: most numbers are keys and limits. */
 function plausibleNumber(schema: ParamSchema): number | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf: step = 1 } = schema;
   const least = Math.max(minimum ?? -Infinity, exclusiveMinimum ?? -Infinity);

@@ -1,5 +1,4 @@
-import { clientConfiguration, curlCommand } from './instructions.ts';
-import type { Display, Output } from './display.ts';
+import { clientConfiguration, curlCommand, type Display, type Output } from './display.ts';
 
 /** One JSON object a line for programs; the first is `ready`, `watching` or `refused`. */
 export function jsonDisplay(output: Output, showsCalls: boolean): Display {

@@ -1,10 +1,10 @@
 import type { Position } from '../capabilities/fault.ts';
 
 const MOST_CHARACTERS = 160;
-/** A line outside of the capabilities may hold a secret. */
+/** A line outside the capabilities may hold a secret. */
 const MAY_BE_SECRET = /(?:password|private_key|secret|token)/i;
 
-/** The line of the file at fault, and a caret below; undefined where it is of no help, or nobody's business. */
+/** The line at fault with a caret below; undefined if it is no help, or may hold a secret. */
 export function sourceExcerpt(
   content: Uint8Array | undefined,
   path: string,

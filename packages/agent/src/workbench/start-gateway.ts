@@ -6,21 +6,20 @@ import { isSea } from 'node:sea';
 import { WITHOUT_DEBUGGER } from '@svc/edge/ignore-signals';
 import { createRawKeyPair } from '@svc/protocol';
 
-/** A gateway on loopback that knows one agent and one API key, both made for it. */
+/** A gateway on loopback with one agent and one API key of its own. */
 export interface WorkbenchGateway {
   /** Without a slash at its end. */
   readonly url: string;
   readonly port: number;
   readonly apiKey: string;
-  /** Of operators; undefined for a gateway that has none. */
+  /** For operators; undefined if the gateway has none. */
   readonly console: { readonly url: string; readonly token: string } | undefined;
   /** Of the agent: 32-byte Ed25519 seed. */
   readonly privateKeySeed: Uint8Array;
-  /** Calls back for each record of its log from now on. */
   onRecord(listener: (record: GatewayRecord) => void): void;
-  /** Resolves when it has ended, with the end of what it wrote to standard error. Never rejects. */
+  /** Resolves when it has ended, to the end of its standard error. Never rejects. */
   readonly ended: Promise<string>;
-  /** Lets it answer what runs, for a moment. */
+  /** It may still answer running calls for a moment. */
   stop(): Promise<void>;
 }
 
@@ -28,13 +27,11 @@ export interface WorkbenchGateway {
 export type GatewayRecord = Readonly<Record<string, unknown>>;
 
 export interface GatewayOptions {
-  /** The executable. */
   readonly file: string;
-  /** The first that is tried; 0 for any. */
+  /** The first to try; 0 for any. */
   readonly port: number;
-  /** Of the API key. */
   readonly keyName: string;
-  /** Of the API key, as `svc-gateway create-key` takes them. */
+  /** As `svc-gateway create-key` takes them. */
   readonly claims: readonly string[];
   readonly env: Environment;
 }
@@ -43,7 +40,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The gateway could not be started; the message is fit for standard error. */
 export class GatewayFailed extends Error {
-  /** Whether it is what was asked of it that is wrong. */
+  /** Whether its arguments are wrong. */
   readonly isUsage: boolean;
   constructor(message: string, isUsage = false) {
     super(message);
@@ -52,17 +49,16 @@ export class GatewayFailed extends Error {
   }
 }
 
-/** What of the environment reaches it: neither its own settings, nor the secrets of the agent. */
+/** The gateway gets these variables only: neither settings of its own nor secrets of the agent. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'SystemRoot', 'TZ', 'NODE_OPTIONS'];
 const STDERR_MAX_CHARACTERS = 4000;
 const STOPPED_WITHIN_MS = 3000;
-/** Of the token of the console. */
 const TOKEN_BYTES = 32;
-/** Another process may take a port between being found free and being listened on. */
+/** Another process may take a port after it was found free. */
 const ATTEMPTS = 3;
 const MOST_PORTS = 100;
 
-/** Nothing of it is written to a disk: keys go to the gateway by its environment, and only as what can be public. */
+/** Writes nothing to a disk. The environment of the gateway has keys only in forms that can be public. */
 export async function startGateway(options: GatewayOptions): Promise<WorkbenchGateway> {
   const { seed, publicKey } = createRawKeyPair();
   const { apiKey, record } = await createKey(options);
@@ -93,21 +89,13 @@ export async function startGateway(options: GatewayOptions): Promise<WorkbenchGa
   }
 }
 
-/** By the gateway itself, which knows how keys are made and hashed. */
-async function createKey({
-  file,
-  keyName,
-  claims,
-  env,
-}: GatewayOptions): Promise<{ readonly apiKey: string; readonly record: unknown }> {
-  const flags = [
-    '--name',
-    keyName,
-    '--capabilities',
-    '*',
-    ...claims.map((claim) => `--claim=${claim}`),
-    '--json',
-  ];
+/** The gateway itself makes the key and its hash. */
+async function createKey(
+  options: GatewayOptions,
+): Promise<{ readonly apiKey: string; readonly record: unknown }> {
+  const { file, keyName, claims, env } = options;
+  const claimFlags = claims.map((claim) => `--claim=${claim}`);
+  const flags = ['--name', keyName, '--capabilities', '*', ...claimFlags, '--json'];
   return new Promise((resolve, reject) => {
     const [program, ...words] = commandOf(file, 'create-key', ...flags);
     execFile(program, words, { env: inherited(env) }, (error, stdout, stderr) => {
@@ -116,10 +104,8 @@ async function createKey({
         resolve({ apiKey, record });
         return;
       }
-      const said = stderr.trim().replace(/^svc-gateway: /, '');
-      reject(
-        new GatewayFailed(said === '' ? `cannot run ${file}: ${error.message}` : said, error.code === 2),
-      );
+      const said = stderr.trim().replace(/^svc-gateway: /, '') || `cannot run ${file}: ${error.message}`;
+      reject(new GatewayFailed(said, error.code === 2));
     });
   });
 }
@@ -133,14 +119,14 @@ function listen(file: string, env: Environment): Promise<Listening | { readonly 
   const child = spawn(program, words, {
     env: { ...env, SVC_GATEWAY_ENDS_WITH_STDIN: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // Ctrl-C at the terminal is for the workbench alone, which ends the gateway behind the agent.
+    // Ctrl-C at the terminal reaches the workbench alone, which ends the gateway after the agent.
     detached: true,
   });
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
   });
-  // It may end before this is closed.
+  // The gateway may end before this is closed.
   child.stdin.on('error', () => {});
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
@@ -170,7 +156,7 @@ function listen(file: string, env: Environment): Promise<Listening | { readonly 
   });
 }
 
-/** Whoever holds Node.js itself runs nothing but its own code, and has a gateway beside it that does, too. */
+/** A single executable contains Node.js and runs only its own code, and so does the gateway beside it. */
 function commandOf(file: string, ...words: readonly string[]): [string, ...string[]] {
   return isSea() ? [file, ...words] : [process.execPath, ...WITHOUT_DEBUGGER, file, ...words];
 }
@@ -179,7 +165,7 @@ function inherited(env: Environment): Environment {
   return Object.fromEntries(INHERITED.map((name) => [name, env[name]]));
 }
 
-/** `port`, or the next one that is free on 127.0.0.1; any for 0. Undefined where a hundred are taken. */
+/** `port` or the next free one on 127.0.0.1; any for 0. Undefined if a hundred are taken. */
 async function freePort(port: number): Promise<number | undefined> {
   for (let tried = port; tried < port + MOST_PORTS && tried <= 65_535; tried += 1) {
     const found = await tryPort(tried);

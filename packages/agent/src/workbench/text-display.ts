@@ -1,16 +1,15 @@
 import { styleText } from 'node:util';
 import { counted, printable } from '@svc/edge';
 import { wordsOf } from '../databases/driver/errors.ts';
-import type { Display, Output, Refused } from './display.ts';
-import { clientConfiguration, curlCommand } from './instructions.ts';
+import { clientConfiguration, curlCommand, type Display, type Output, type Refused } from './display.ts';
 import { sourceExcerpt } from './source-excerpt.ts';
 
 export interface TextOptions {
   readonly output: Output;
   readonly hasColour: boolean;
-  /** Whether what the database says, and lines of the file, may be shown. */
+  /** Whether database text and lines of the file may be shown. */
   readonly showsDatabaseText: boolean;
-  /** What has the words of the database that are not shown; undefined for nothing. */
+  /** Where the database text goes that is not shown. */
   readonly log: string | undefined;
   readonly showsCalls: boolean;
 }

@@ -1,13 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
+import { errorText } from '@svc/edge';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import type { Capability } from '../capabilities/model.ts';
-import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig, type LinkOverride } from '../config/load.ts';
 import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseConfigs, PreparedCapability } from '../databases/driver/driver.ts';
 import { databaseFault, type VerificationFault } from '../databases/driver/errors.ts';
+import { lintCapabilities } from '../lint/lint-capabilities.ts';
 import { checkKeyFiles } from '../start-up/check-key-files.ts';
+import { verifiedAgent } from '../start-up/checks.ts';
 import { digestingReader } from '../start-up/file-digest.ts';
 import {
   driversOf,
@@ -16,20 +17,17 @@ import {
   type FileVerifier,
 } from '../start-up/file-verifier.ts';
 import type { AuditFinding } from '../start-up/report.ts';
-import { inspect } from './author-console/inspect.ts';
 import type { InspectOrder, InspectReport, WarmOrder, WarmReport } from './warm-report.ts';
-import { workbenchConfig, WORKBENCH_LINK } from './workbench-config.ts';
 
-/** A capability that has passed. */
 interface Verdict {
-  /** As the file had it. */
+  /** As it stood in the file. */
   readonly defined: Capability;
   /** Its parameters narrowed to what the database takes. */
   readonly capability: Capability;
   readonly prepared: PreparedCapability;
 }
 
-/** What is kept for as long as the file names the same databases. */
+/** Kept as long as the file names the same databases. */
 interface Warm {
   readonly key: string;
   readonly verifier: FileVerifier;
@@ -44,12 +42,19 @@ export interface WarmChecks {
   inspect(order: InspectOrder): Promise<InspectReport>;
 }
 
-/** As many as are verified at once. */
+/** As many as verification uses at once. */
 const MOST_CONNECTIONS = 4;
+/** Nobody reads a longer plan. */
+const PLAN_LINES_MAX = 500;
+/** Replaces the link of the file: the process that checks the file does not know the port and key of the workbench. */
+const WORKBENCH_LINK: LinkOverride = {
+  url: 'ws://127.0.0.1/ws/agent',
+  privateKey: Buffer.alloc(32).toString('base64url'),
+};
 
 /**
- * The checks of a start, again and again: parser and connections stay, and the database is only asked about capabilities
- * whose definition is another than when they passed.
+ * Repeats the checks of a start. Parser and connections stay, and the database is asked only about capabilities whose
+ * definition has changed since they passed.
  */
 export function createWarmChecks(env: Readonly<Record<string, string | undefined>>): WarmChecks {
   let warm: Warm | undefined;
@@ -82,10 +87,10 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
       const away = await databases.ping();
       const isUsable = ({ database = UNNAMED }: Capability): boolean => !away.has(database);
       const usable = config.capabilities.filter(isUsable);
-      const changed = usable.filter((capability) => !hasPassed(capability, verdicts));
+      const changed = usable.filter((capability) => verdictOn(capability, verdicts) === undefined);
       const mayLack = !config.runtime.requireAllDatabases && away.size < Object.keys(config.databases).length;
       if (away.size > 0 && !mayLack) {
-        // Whatever its connections have seen, the next check begins with others.
+        // The next check begins with new connections.
         await cool();
         return { outcome: { step: 'refused', faults: [...away.values()] }, asked: 0 };
       }
@@ -93,36 +98,26 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
       if (faults.length > 0) return { outcome: { step: 'refused', faults }, asked: changed.length };
       const names = new Set(config.capabilities.map(({ name }) => name));
       for (const name of verdicts.keys()) if (!names.has(name)) verdicts.delete(name);
-      // Of a database that is away, what has passed before goes on.
-      const passed = config.capabilities.flatMap((each) =>
-        hasPassed(each, verdicts) ? (verdicts.get(each.name) ?? []) : [],
-      );
-      const passedNames = new Map(passed.map((each) => [each.defined.name, each.capability]));
-      const checked = {
-        ...config,
-        capabilities: config.capabilities.map((each) => passedNames.get(each.name) ?? each),
+      // Capabilities of a database that is away stay served if they have passed before.
+      const passed = config.capabilities.flatMap((each) => verdictOn(each, verdicts) ?? []);
+      const definitions = new Map(passed.map(({ defined }) => [defined.name, defined]));
+      const unproved = config.capabilities.filter(({ name }) => !definitions.has(name));
+      const waiting = new Set(unproved.map(({ database = UNNAMED }) => database));
+      const capabilities = config.capabilities.map((each) => definitions.get(each.name) ?? each);
+      const proved = {
+        capabilities: passed.map(({ capability }) => capability),
+        prepared: passed.map(({ prepared }) => prepared),
       };
-      const waiting = new Set(
-        config.capabilities.flatMap(({ name, database = UNNAMED }) =>
-          passedNames.has(name) ? [] : [database],
-        ),
-      );
       const findings = current.findings ?? (await databases.auditAccounts(usable, away));
       if (away.size === 0) current.findings = findings;
       return {
         outcome: {
           step: 'verified',
-          verified: {
-            config: checked,
-            narrowed: passed.flatMap(({ defined, capability }) =>
-              isDeepStrictEqual(defined.params, capability.params) ? [] : [defined],
-            ),
-            unverified: Array.from(away).flatMap(([name, fault]) =>
-              waiting.has(name) ? [{ name, state: 'away' as const, faults: [fault] }] : [],
-            ),
-            prepared: passed.map(({ prepared }) => prepared),
-            description: Buffer.from(JSON.stringify(describeCapabilities(checked))),
-          },
+          verified: verifiedAgent(
+            { ...config, capabilities },
+            proved,
+            new Map(Array.from(away).filter(([name]) => waiting.has(name))),
+          ),
           warnings: [
             ...(await verifier.findWarnings(config.capabilities)),
             ...(await databases.findWarnings(usable)),
@@ -133,7 +128,7 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
       };
     } catch (error) {
       const fault = databaseFault(error);
-      // Whatever its connections have seen, the next check begins with others.
+      // The next check begins with new connections.
       await cool();
       return { outcome: { step: 'refused', faults: [fault] }, asked: 0 };
     }
@@ -151,15 +146,35 @@ export function createWarmChecks(env: Readonly<Record<string, string | undefined
     return { outcome: { ...outcome, warnings: [...loaded.warnings, ...outcome.warnings] }, files, asked };
   }
 
-  return { check, inspect: (order) => inspect(order, warm?.databases) };
+  return { check, inspect: async (order) => ({ inspected: await inspect(order, warm?.databases) }) };
 }
 
-function hasPassed(capability: Capability, verdicts: Warm['verdicts']): boolean {
+/** Never rejects. */
+async function inspect(
+  order: InspectOrder,
+  databases: FileDatabases | undefined,
+): Promise<InspectReport['inspected']> {
+  if (databases === undefined) return { problem: 'the database cannot be used' };
+  try {
+    if (order.inspect === 'plan') {
+      const plan = await databases.plan(order.database, order.prepared);
+      return { plan: plan.slice(0, PLAN_LINES_MAX) };
+    }
+    const { capabilities, warnings } = order;
+    const unordered = await databases.findUnordered(capabilities);
+    return { lint: lintCapabilities(capabilities, { warnings, unordered }) };
+  } catch (error) {
+    return { problem: errorText(error) };
+  }
+}
+
+/** The verdict on the capability as it is defined now. */
+function verdictOn(capability: Capability, verdicts: Warm['verdicts']): Verdict | undefined {
   const verdict = verdicts.get(capability.name);
-  return verdict !== undefined && sameCapability(verdict.defined, capability);
+  return verdict !== undefined && sameCapability(verdict.defined, capability) ? verdict : undefined;
 }
 
-/** Notes which of them pass; returns what is wrong with the others. */
+/** Keeps a verdict on each capability that passes; returns what is wrong with the others. */
 async function verify(
   { databases, verdicts }: Warm,
   changed: readonly Capability[],
@@ -175,4 +190,23 @@ async function verify(
       verdicts.set(defined.name, { defined, capability, prepared: query });
   }
   return faults;
+}
+
+/**
+ * The configuration without what the workbench does not need: it is one process with a gateway of its own. Metrics and the
+ * like could collide with those of an agent on the same machine.
+ */
+function workbenchConfig({
+  serviceId: _service,
+  metricsListen: _metrics,
+  traces: _traces,
+  ...config
+}: AgentConfig): AgentConfig {
+  const { runtime, identity } = config;
+  return {
+    ...config,
+    runtime: { ...runtime, workers: 1 },
+    // The gateway knows one key, that of the workbench.
+    ...(identity === undefined ? {} : { identity: { ...identity, acceptsKeys: true } }),
+  };
 }

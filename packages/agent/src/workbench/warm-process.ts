@@ -2,14 +2,14 @@ import { spawnChecks, type ChecksProcess } from '../start-up/spawn-checks.ts';
 import type { InspectOrder, InspectReport, WarmOrder, WarmReport } from './warm-report.ts';
 
 export interface WarmProcess {
-  /** Rejects when the process fails; the next check then has another. One at a time. */
+  /** One at a time. Rejects if the process fails; the next check starts another. */
   check(order: Omit<WarmOrder, 'warm'>): Promise<WarmReport>;
-  /** Likewise, and one at a time, whether or not there is a check. */
+  /** As `check`; one at a time too, also during a check. */
   inspect(order: InspectOrder): Promise<InspectReport['inspected']>;
   close(): void;
 }
 
-/** A child process that stays, with the parsers and what has been verified. It ends when this process does. */
+/** A child process that keeps the parsers and the verdicts. It ends with this process. */
 export function startWarmProcess(): WarmProcess {
   let current: ChecksProcess | undefined = start();
 
@@ -23,7 +23,7 @@ export function startWarmProcess(): WarmProcess {
     return started;
   }
 
-  /** Sends `order`; resolves to the first message that `take` finds an answer in. */
+  /** Sends `order`; resolves to the first answer that `take` finds in a message. */
   function ask<Answer>(
     order: WarmOrder | InspectOrder,
     take: (message: WarmReport | InspectReport) => Answer | undefined,

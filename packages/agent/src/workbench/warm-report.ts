@@ -4,28 +4,28 @@ import type { PreparedCapability } from '../databases/driver/driver.ts';
 import type { Finding } from '../lint/finding.ts';
 import type { FileDigests, StartUpOutcome } from '../start-up/report.ts';
 
-/** What a warm process is to check; plain data, like its answer. */
+/** Tells a warm process what to check. Orders and reports are plain data. */
 export interface WarmOrder {
   readonly warm: true;
   /** The capability file. */
   readonly file: string;
-  /** Absent where it cannot be read. */
+  /** Absent if it cannot be read. */
   readonly content: Uint8Array | undefined;
 }
 
 export interface WarmReport {
   readonly outcome: Exclude<StartUpOutcome, { readonly step: 'readable' }>;
   readonly files: FileDigests;
-  /** How many capabilities the database was asked about; the verdict on the others stands. */
+  /** How many capabilities the database was asked about; the others had passed before. */
   readonly asked: number;
 }
 
-/** What a warm process is to tell of capabilities that have passed; plain data, like its answer. */
+/** Asks a warm process about capabilities that have passed. */
 export type InspectOrder =
   | {
       readonly inspect: 'lint';
       readonly capabilities: readonly Capability[];
-      /** Of their check. */
+      /** From their check. */
       readonly warnings: readonly Fault[];
     }
   | { readonly inspect: 'plan'; readonly database: string; readonly prepared: PreparedCapability };
@@ -35,6 +35,6 @@ export interface InspectReport {
     | { readonly lint: readonly Finding[] }
     /** Database text. */
     | { readonly plan: readonly string[] }
-    /** Why there is neither. Database text. */
+    /** Why neither is known. Database text. */
     | { readonly problem: string };
 }

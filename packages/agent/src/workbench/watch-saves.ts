@@ -2,30 +2,27 @@ import type { VerificationFault } from '../databases/driver/errors.ts';
 import { watchFiles } from '../reload/watch-files.ts';
 import type { FileDigests } from '../start-up/report.ts';
 
-/** What became of a save. */
 export interface SaveEnd {
-  /** Empty where it has passed. */
+  /** Empty if the save has passed. */
   readonly faults: readonly VerificationFault[];
   show(): void;
 }
 
-/** Watches what was read, until everything ends. */
 export type WatchSaves = (take: () => Promise<SaveEnd | undefined>) => void;
 
 export interface SaveWatchOptions {
-  /** As it was when it was checked last. */
+  /** The files as they were at the last check. */
   readonly checked: () => FileDigests;
-  /** Undefined where everything ends. */
+  /** Checks a save and serves it; undefined while the workbench ends. */
   readonly take: () => Promise<SaveEnd | undefined>;
 }
 
-/** Often enough that nobody waits for it. */
 const INTERVAL_MS = 100;
 const SETTLE_MS = 50;
-/** No file changes when a database can be used again. */
+/** A database that can be used again changes no file. */
 const TRY_AGAIN_MS = 2000;
 
-/** Takes each save, one at a time, and shows what became of it, once where it is tried again and nothing is different. */
+/** Takes one save after another and shows the result. A retry with the same faults shows nothing. */
 export function watchSaves({ checked, take }: SaveWatchOptions): { close(): void } {
   let current: Promise<void> = Promise.resolve();
   let tryAgain: NodeJS.Timeout | undefined;
@@ -35,7 +32,7 @@ export function watchSaves({ checked, take }: SaveWatchOptions): { close(): void
   async function run(isAgain: boolean): Promise<void> {
     clearTimeout(tryAgain);
     const end = await take().catch((error: unknown) => {
-      // The end takes along what checks.
+      // Closing ends the process that checks.
       if (!closed) throw error;
     });
     if (end === undefined || closed) return;

@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { CLOSE, decodeMessage, parseChallenge, parseWelcome, type Frame } from '@svc/protocol';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createDescriptionBudget } from './description-budget.ts';
-import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
+import { createAgentEndpoint, createAgentUpgradeHandler, type AgentEndpoint } from './endpoint.ts';
 import { createRegistry } from './registry.ts';
 import { createResultBudget } from './result-budget.ts';
 import { createSessionDirectory } from './session-directory.ts';
-import { createAgentUpgradeHandler } from './serve-upgrade.ts';
 import {
   answer,
   becomeAgent,

@@ -2,41 +2,35 @@ import { FLEET_FEATURE } from '@svc/protocol';
 import type { Observe } from '../telemetry/events.ts';
 import type { AgentSession } from './agent-session.ts';
 
-/** The links that agents hold to this process, beside those that they should hold. */
+/** The links that agents hold to this process, compared with those that they should hold. */
 export interface AgentLinks {
-  /** Whether this process takes a further link of that agent process. The one that it holds may be replaced. */
+  /** Whether this process takes a link of that agent process: a further one, or one that replaces its only link here. */
   mayAdd(instanceId: string): boolean;
   add(session: AgentSession, source: string): void;
   remove(session: AgentSession): void;
-  /** A connection was left after its challenge by a peer that says it is this agent process. */
+  /** A peer that claims to be this agent process closed its connection after the challenge. */
   leftAtChallenge(instanceId: string, source: string): void;
-  /** Tells the agents; those that are new learn it from their welcome. */
+  /** Tells the connected agents; new ones learn it from their welcome. */
   replicaCountChanged(): void;
-  /** Links that the agents which are here should hold to this replica and do not. */
+  /** Links to this replica that the connected agents lack. */
   readonly missing: number;
-  /** Agents that hold one link where more are wanted, because they know no other way. */
+  /** Agents that hold one link because they are too old to hold more. */
   readonly single: number;
 }
 
 export interface AgentLinksOptions {
-  /** As agents are told. */
   readonly replicaCount: () => number;
   readonly linksPerReplica: number;
-  /** Undefined: no bound. */
   readonly maxLinks: number | undefined;
   readonly observe: Observe;
-  /** A monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
 
-/** An agent finds a dozen replicas in less; one that gets here again and again for longer finds no other. */
+/** An agent finds a dozen replicas in less time; one that gets here again and again for longer finds no other. */
 const SHORT_AFTER_MS = 25_000;
-/**
- * Agents that search in vain dial every 36 s at least. Longer, and the searches of a roll-out, which all end well, would
- * count as one.
- */
+/** Agents that search in vain dial every 36 s at least. If this were longer, the short searches of a roll-out would count as one. */
 const SEARCH_ENDED_MS = 45_000;
-/** Of old agents that were told of: each reconnects with the same id. */
+/** How many old agents are remembered as reported: each reconnects with the same id. */
 const TOLD_MAX = 1000;
 
 interface Search {
@@ -47,7 +41,7 @@ interface Search {
 
 export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
   const { replicaCount, linksPerReplica, maxLinks, observe, now } = options;
-  /** From where each came. */
+  /** With the source of each. */
   const sessions = new Map<AgentSession, string>();
   const byInstance = new Map<string, number>();
   const searches = new Map<string, Search>();
@@ -83,7 +77,7 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
       }
     },
     leftAtChallenge(instanceId, source) {
-      // Anybody can name an agent process; only those that are here take memory.
+      // Any peer can claim to be an agent process; only connected ones take memory.
       if (!byInstance.has(instanceId)) return;
       const at = now();
       const known = searches.get(instanceId);
@@ -122,7 +116,7 @@ export function createAgentLinks(options: AgentLinksOptions): AgentLinks {
   };
 }
 
-/** Links to one replica that the agents which hold any lack. */
+/** Links to one replica that agents lack which hold at least one. */
 export function missingLinks(
   links: Iterable<{ readonly instanceId: string; readonly keepsSeveral: boolean }>,
   linksPerReplica: number,

@@ -21,42 +21,47 @@ import {
   type ProtocolVersion,
   type ResultFrame,
 } from '@svc/protocol';
-import type { CallableLink, AgentOutcome, AgentRequest, AgentResult } from './callable-link.ts';
-import { capabilitiesOf } from './capabilities-of.ts';
+import {
+  capabilitiesOf,
+  type CallableLink,
+  type AgentOutcome,
+  type AgentRequest,
+  type AgentResult,
+} from './callable-link.ts';
 import { createAnswerRelay, type AnswerRelay, type RelayedAnswer } from './answer-relay.ts';
 import type { ResultBudget } from './result-budget.ts';
 
 /**
  * The agent session: one authenticated connection of an agent, and the calls that run over it. It is
  *   open      further calls may be sent, within the bounds of the agent and of the call ids;
- *   draining  the agent looks for another gateway, or has another session here: calls sent before are still answered.
- *             Only its `go_away` frame and `supersede` move the session here, from open;
+ *   draining  the agent looks for another gateway, or has another session here: earlier calls are still answered.
+ *             Only its `go_away` frame and `supersede` move an open session here;
  *   ended     the link is over and every call is settled. Only `ended` moves it here, from open or draining, once.
  * `call` still sends while draining: a call that was given to this session may cross the agent's frame.
  */
 export interface AgentSession extends CallableLink {
-  /** Of the description that the agent signed, hex. */
+  /** Of the description that the agent signed, in hex. */
   readonly manifestSha256: string;
-  /** Those that agent and gateway have agreed on. */
+  /** The features that agent and gateway have agreed on. */
   readonly features: readonly string[];
-  /** Asks the agent for its description. `admit` may refuse it by its length, before more than its beginning has come. */
+  /** Asks the agent for its description. `admit` may refuse its length before more than the beginning has arrived. */
   describe(timeoutMs: number, admit: (bytes: number) => void, settle: (outcome: AgentOutcome) => void): void;
-  /** `listener` is called whenever the agent has told of its databases. */
+  /** `listener` is called whenever the agent has reported its databases. */
   onDatabases(listener: (databases: readonly DatabaseState[]) => void): void;
   setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
-  /** As `call`, for another process of the replica: the answer is handed on as it comes, and nothing of it is kept here. */
+  /** Like `call`, for another process of the replica: the answer is passed on as it arrives and not kept here. */
   relay(request: AgentRequest, answer: RelayedAnswer): RelayedCall;
   /**
-   * Makes place for a call of this principal, where only a call of another keeps it from being sent: the newest of the
-   * principal with most calls is cancelled, and fails as refused, if that one still has no fewer than this one then.
-   * False where there is none: of calls whose answer has begun none gives way.
+   * Makes place for a call of this principal: the newest call of the principal with most calls is cancelled and fails as
+   * refused, if that principal then still has as many calls as this one. Returns false if no call can give way; a call
+   * whose answer has begun cannot.
    */
   makePlace(principal: string): boolean;
-  /** Tells an agent that agreed on it of how many replicas and links there are from now on. */
+  /** Tells an agent with that feature how many replicas and links there are now. */
   fleet(replicaCount: number, linksPerReplica: number): void;
   /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
   goAway(reason: string): void;
-  /** Another session of the same agent process takes its calls from now on. */
+  /** Another session of the same agent process takes calls in its place from now on. */
   supersede(reason: string): void;
   end(code: CloseCode, reason: string): void;
   /** From the link. */
@@ -67,7 +72,7 @@ export interface AgentSession extends CallableLink {
 
 export interface RelayedCall {
   readonly cancel: () => void;
-  /** The caller's process takes more of the result. */
+  /** The process of the caller takes more of the result. */
   readonly addCredit: (bytes: number) => void;
 }
 
@@ -88,9 +93,9 @@ interface PendingCall {
   readonly principal: string;
   readonly settle: (outcome: AgentOutcome) => void;
   result: IncomingResult | undefined;
-  /** Of a call of another process, instead of `result`. */
+  /** For a call of another process, instead of `result`. */
   readonly relay: AnswerRelay | undefined;
-  /** Of the call that asks for the description: throws ProtocolError for one that is too long. */
+  /** For the call that asks for the description: throws ProtocolError if it is too long. */
   readonly admit: ((bytes: number) => void) | undefined;
 }
 
@@ -98,17 +103,16 @@ interface PendingCall {
 interface IncomingResult {
   readonly head: ResultFrame;
   readonly body: Body;
-  /** How many bytes of the rows the agent has credit for. */
+  /** Bytes of the rows that the agent may send. */
   creditBytes: number;
-  /** Whether memory is reserved for all of the rows: before, the agent gets no further credit. */
+  /** Whether memory is reserved for all rows. Until then the agent gets no further credit. */
   isReserved: boolean;
   release: () => void;
 }
 
 /**
- * How much of one result the agent may have sent ahead. More would fill the buffers of a slow connection, or of a proxy
- * in front of it, for longer than other calls and heartbeats can wait; less would slow down fast connections with long
- * round trips.
+ * How much of a result the agent may send ahead. More would fill the buffers of a slow connection, or of a proxy in front
+ * of it, for longer than other calls and heartbeats can wait; less would slow down connections with long round trips.
  */
 const RESULT_WINDOW_BYTES = 524_288;
 
@@ -127,13 +131,13 @@ export function createSession(options: SessionOptions): AgentSession {
 
   function settle(id: number, call: PendingCall, outcome: AgentOutcome): void {
     pending.delete(id);
-    // Parameters that the agent refused before they were all sent would wait for credit for ever.
+    // If the agent refused the call before all parameters were sent, the rest would wait for credit forever.
     options.link().sendQueue.cancelBody(id);
     call.settle(outcome);
     endIfUsedUp();
   }
 
-  /** Of a call whose answer has been handed on. */
+  /** For a call whose answer has been passed on. */
   function forget(id: number): void {
     pending.delete(id);
     options.link().sendQueue.cancelBody(id);
@@ -146,7 +150,6 @@ export function createSession(options: SessionOptions): AgentSession {
       options.link().end(CLOSE.going_away, 'call ids are used up');
   }
 
-  /** Returns the id of the call. */
   function send(
     request: AgentRequest,
     settleCall: PendingCall['settle'],
@@ -251,7 +254,7 @@ export function createSession(options: SessionOptions): AgentSession {
 
   function onCallFrame(frame: LinkFrame): void {
     if (frame.type === 'go_away') {
-      // An agent may say so twice, and also what was on its way when the session ended.
+      // An agent may send it twice, and it may arrive after the session has ended.
       if (state === 'open') state = 'draining';
       options.onDraining();
       return;
@@ -271,7 +274,7 @@ export function createSession(options: SessionOptions): AgentSession {
       return;
     }
     const call = pending.get(frame.id);
-    // Settled or cancelled here while the frame was on its way.
+    // The call was settled or cancelled here while the frame was on its way.
     if (call === undefined) return;
     switch (frame.type) {
       case 'result':
@@ -338,7 +341,7 @@ export function createSession(options: SessionOptions): AgentSession {
     makePlace(principal) {
       if (state !== 'open' || lastId === CALL_ID_MAX) return false;
       const most = mostCallsOf(principal);
-      // With one more or as many, the two would take the place from each other for ever.
+      // With a smaller excess, the two principals would take the place from each other forever.
       if (most.excess < 2) return false;
       let newest = 0;
       pending.forEach((call, id) => {
@@ -387,7 +390,6 @@ function completed(head: ResultFrame, rows: readonly Uint8Array[], release: () =
   return { kind: 'result', rows, count: head.count, truncated: head.truncated, release };
 }
 
-/** For a session whose description does not hold what was promised. */
 export function badDescription(reason: string): ProtocolError {
   return new ProtocolError(reason, CLOSE.bad_description);
 }

@@ -1,21 +1,21 @@
 import { INITIAL_CREDIT_BYTES, ProtocolError, type DataFrame, type ResultFrame } from '@svc/protocol';
 import type { AgentOutcome, AgentResult } from './callable-link.ts';
 
-/** Where the answer to a call of another process goes. */
+/** Receives the answer to a call of another process. */
 export interface RelayedAnswer {
-  /** The next frame of the result, under the id that the call has at the agent. With `fin` it is the last. */
+  /** The next frame of the result, with the id that the call has at the agent. */
   forward(frame: ResultFrame | DataFrame): void;
-  /** In place of a result, or of the rest of it. */
+  /** Called instead of `forward`, or in place of the rest of the result. */
   fail(outcome: Exclude<AgentOutcome, AgentResult>): void;
 }
 
-/** The answer to one call of another process: judged here, as the agent is known here, and kept nowhere. */
+/** The answer to one call of another process. It is checked here, where the agent is known, and not kept. */
 export interface AnswerRelay {
-  /** Whether something of a result has been handed on. */
+  /** Whether a part of a result has been passed on. */
   readonly begun: boolean;
-  /** True when it was the last frame. */
+  /** Returns whether it was the last frame. */
   add(frame: ResultFrame | DataFrame): boolean;
-  /** What the agent may send beyond what it may already. */
+  /** The agent may send so many bytes more. */
   grant(bytes: number): void;
 }
 

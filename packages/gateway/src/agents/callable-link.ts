@@ -1,21 +1,19 @@
 import type { AgentErrorCode, DatabaseState, ManifestEntry, Metadata, ProtocolVersion } from '@svc/protocol';
 
-/**
- * A link of an agent as calls see it, whoever holds it: this process (`agent-session`), or another of its replica.
- */
+/** A link of an agent as calls see it, whether this process (`agent-session`) or another one of the replica holds it. */
 export interface CallableLink {
   readonly connId: string;
-  /** Of the agent's process, which may have several links. */
+  /** Of the agent process, which may have several links. */
   readonly instanceId: string;
   readonly protocolVersion: ProtocolVersion;
   /**
-   * Whom the agent believes who calls: `token` for what it verifies itself, so that tokens have to be sent to it, or the
-   * gateway. Undefined for an agent that does not ask; always so at version 1.
+   * Whom the agent trusts to say who calls: the `gateway`, or the `token`, which it verifies itself and must therefore get.
+   * Undefined for an agent that does not ask, as all agents of version 1.
    */
   readonly identity: 'token' | 'gateway' | undefined;
-  /** The greatest age in seconds of a token whose call the agent takes; undefined where it bounds none. */
+  /** The greatest age, in seconds, of a token that the agent accepts; undefined without a bound. */
   readonly maxTokenAge: number | undefined;
-  /** As the agent has told of them: none before it has. Undefined for an agent that does not tell. */
+  /** As the agent has reported them: empty until it has. Undefined for an agent that reports none. */
   readonly databases: readonly DatabaseState[] | undefined;
   /** Calls sent and not settled. */
   readonly inFlight: number;
@@ -34,11 +32,11 @@ export interface AgentRequest {
   /** For the whole run at the agent. */
   readonly timeoutMs: number;
   readonly metadata: Metadata;
-  /** The id of the principal that calls: nobody shall take all that the agent takes at once. */
+  /** The id of the calling principal, so that no principal can occupy the whole agent. */
   readonly principal: string;
 }
 
-/** How a call ended; `lost` when the connection went away first. */
+/** How a call ended; `lost` if the connection ended first. */
 export type AgentOutcome =
   | AgentResult
   | {
@@ -51,10 +49,19 @@ export type AgentOutcome =
 
 export interface AgentResult {
   readonly kind: 'result';
-  /** JSON array, in the pieces that it came in. */
+  /** JSON array, in the pieces in which it arrived. */
   readonly rows: readonly Uint8Array[];
   readonly count: number;
   readonly truncated: boolean;
-  /** Gives the memory of the rows back to the budget; to be called once they have been delivered. */
+  /** Gives the memory of the rows back to the budget; must be called after their delivery. */
   readonly release: () => void;
+}
+
+const known = new WeakMap<readonly ManifestEntry[], ReadonlyMap<string, ManifestEntry>>();
+
+/** The entries of a manifest by their names: one map for all links that share the description. */
+export function capabilitiesOf(manifest: readonly ManifestEntry[]): ReadonlyMap<string, ManifestEntry> {
+  const made = known.get(manifest) ?? new Map(manifest.map((entry) => [entry.name, entry]));
+  known.set(manifest, made);
+  return made;
 }

@@ -2,16 +2,15 @@ import { DESCRIPTION_MAX_BYTES } from '@svc/protocol';
 import { KEY_MAX_BYTES, sumOfBytes, type OfferIdentity } from '../catalog/kept-offers.ts';
 import { badDescription } from './agent-session.ts';
 
-/** Whose description it is, and how long. */
 export type Described = Pick<OfferIdentity, 'keyId' | 'digest' | 'bytes'>;
 
 /** Bounds the memory of descriptions: of each, of all agents with one key, and of all. Equal ones count once. */
 export interface DescriptionBudget {
-  /** Throws ProtocolError (4422) for one that is too much. Returns what is to be called when the link is over. */
+  /** Throws ProtocolError (4422) if the description exceeds a bound. The returned function must be called when the link ends. */
   readonly admit: (described: Described) => () => void;
 }
 
-/** What an offer of the catalogs takes; an agent that is away makes room for others with its key. */
+/** An offer of a catalog. Offers of agents that are away make room for others with the same key. */
 export interface HeldOffer {
   readonly offer: Described;
   readonly isConnected: boolean;
@@ -19,7 +18,6 @@ export interface HeldOffer {
 
 const ALL_MAX_BYTES = 256 * 1024 * 1024;
 
-/** `offers`: of the catalogs of all services. */
 export function createDescriptionBudget(offers: () => Iterable<HeldOffer>): DescriptionBudget {
   const links = new Set<Described>();
 

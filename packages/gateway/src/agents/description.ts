@@ -19,7 +19,7 @@ const entry = {
   properties: {
     name: { type: 'string', pattern: CAPABILITY_NAME_PATTERN },
     exposed: { type: 'boolean' },
-    // A timer of Node.js holds no more than 2^31-1 milliseconds, our own margin included.
+    // With the gateway's own margin, it must fit into a timer of Node.js: 2^31-1 milliseconds.
     timeout_ms: { type: 'integer', minimum: 1, maximum: 2_000_000_000 },
     needs: {
       type: 'array',
@@ -33,10 +33,10 @@ const entry = {
   required: ['name', 'exposed', 'timeout_ms'],
 };
 
-// Checking the schema itself first, and making quicker code of it, would slow down each start.
+// Checking the schema itself, or optimizing its code, would slow down each start.
 const ajv = new Ajv({ validateSchema: false, code: { optimize: false } });
 const isEntry = ajv.compile<ManifestEntry>(entry);
-/** All of it but the entries of its manifest. */
+/** Checks everything except the entries of the manifest. */
 const isDescription = ajv.compile<Description>({
   type: 'object',
   properties: {
@@ -62,16 +62,12 @@ const isDescription = ajv.compile<Description>({
   required: ['openapi', 'manifest'],
 });
 
-/** Entries of a manifest that are judged between two slices. */
 const ENTRIES_PER_SLICE = 256;
 
-/** `digest` is that of the bytes. A promise where the description is long. */
+/** `digest` is that of the bytes. Returns a promise if the description is long. */
 export type ReadDescription = (bytes: Uint8Array, digest: string) => Description | Promise<Description>;
 
-/**
- * As `parseDescription`, but equal bytes become one object for as long as anybody has it: the links of agents with one
- * file share it.
- */
+/** Like `parseDescription`, but equal bytes become one object while any link uses it: links of agents with one file share it. */
 export function createDescriptionReader(): ReadDescription {
   const known = new Map<string, WeakRef<Description>>();
   const underWay = new Map<string, Promise<Description>>();
@@ -99,8 +95,8 @@ export function createDescriptionReader(): ReadDescription {
 }
 
 /**
- * The answer of the meta capability; ProtocolError (4422) when it is not one. A long one is read slice by slice, so that
- * no call waits for it, and the promise of it rejects.
+ * Reads the answer of the meta capability, or throws ProtocolError (4422). A long one is read in slices, so that no call
+ * waits for it, and its promise rejects instead.
  */
 export function parseDescription(bytes: Uint8Array): Description | Promise<Description> {
   return makeOfBytes(bytes.length, parseInSlices(bytes));
@@ -124,10 +120,9 @@ function* parseInSlices(bytes: Uint8Array): Sliced<Description> {
   return value;
 }
 
-/** As JSON, which is parsed to an equal one. */
+/** Prints JSON that is parsed to an equal description. */
 export function* printDescription(description: Description): Sliced<Uint8Array> {
   const pieces: Buffer[] = [];
-  // Paths and entries of the manifest are printed one by one.
   yield* printJsonInSlices(description, 3, (text) => void pieces.push(Buffer.from(text)));
   return Buffer.concat(pieces);
 }

@@ -18,13 +18,12 @@ import { cidr } from '../network/cidr.testing.ts';
 import { createAgentLinks } from './agent-links.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
 import { createDescriptionBudget } from './description-budget.ts';
-import { createAgentEndpoint, type AgentEndpoint } from './endpoint.ts';
+import { createAgentEndpoint, createAgentUpgradeHandler, type AgentEndpoint } from './endpoint.ts';
 import type { HandshakeRules } from './handshake.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import { createRegistry, NOBODY, type Registry } from './registry.ts';
 import { createResultBudget, type ResultBudget } from './result-budget.ts';
 import { createSessionDirectory, type SessionDirectory } from './session-directory.ts';
-import { createAgentUpgradeHandler } from './serve-upgrade.ts';
 import type { AgentOutcome } from './callable-link.ts';
 import { request, resultHead } from './agent-by-hand.testing.ts';
 import {

@@ -17,6 +17,7 @@ import {
   type Link,
 } from '@svc/protocol';
 import { WebSocketServer, type WebSocket } from 'ws';
+import type { Exchange } from '../http/exchange.ts';
 import type { AgentLinks } from './agent-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { DescriptionBudget } from './description-budget.ts';
@@ -33,22 +34,22 @@ import {
 } from './unauthenticated.ts';
 
 /**
- * Where agents connect. A connection is in one phase, which `serve` alone moves:
+ * Where agents connect. A connection is in one phase, which only `serve` changes:
  *   hello     the peer has sent nothing yet;
  *   auth      the peer has our challenge, and its answer is awaited;
- *   session   the peer has proved which agent it is: from here on its messages belong to the link;
- *   rejected  the peer broke the protocol, is not known or was too slow: only the end of the connection is awaited.
- * Of hello and auth the next is the following phase, or rejected; session and rejected last until the socket closes.
+ *   session   the peer has proved which agent it is: from now on its messages belong to the link;
+ *   rejected  the peer broke the protocol, is not known or was too slow: only its connection has yet to end.
+ * After hello and auth comes the following phase, or rejected; session and rejected last until the socket closes.
  * A session is asked for the agent's description at once, and enters registry and catalog when it has come.
  */
 export interface AgentEndpoint {
-  /** To be asked once for each upgrade; `bucket` is what is bounded per source. */
+  /** To be called once for each upgrade; `bucket` is what is bounded per source. */
   accept(bucket: string): PeerDecision;
-  /** An agent there has proved to a sibling who it is. */
+  /** An agent at this source has proved its identity to a sibling. */
   sourceKnown(bucket: string): void;
   /** Takes over the socket of a WebSocket upgrade. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrival: Arrival): void;
-  /** Ends the links of agents whose key is not known any more, or belongs to another service than it did. */
+  /** Ends the links of agents whose key is no longer known, or belongs to another service now. */
   endUnknown(): void;
   /** Tells every agent to look for another gateway. */
   goAway(): void;
@@ -75,7 +76,7 @@ export interface EndpointOptions {
   readonly rules: HandshakeRules;
   /** Whether records name them. */
   readonly severalServices: boolean;
-  /** Undefined for a service that there is no longer. */
+  /** Undefined for a service that has been removed. */
   readonly directoryOf: (service: string) => SessionDirectory | undefined;
   readonly budget: ResultBudget;
   readonly descriptions: DescriptionBudget;
@@ -86,8 +87,10 @@ export interface EndpointOptions {
 }
 
 const DESCRIBE_TIMEOUT_MS = 10_000;
+/** 16 bytes in base64 (RFC 6455, section 4.1). */
+const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 const LEAVING = 'the gateway is shutting down';
-/** For the other end to read why it is closed and to answer. */
+/** How long the other end may take to read why it is closed, and to answer. */
 const CLOSE_HANDSHAKE_MS = 1000;
 
 export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
@@ -116,7 +119,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       phase = { name: 'rejected' };
       clearTimeout(deadline);
       options.observe({ event: 'agent_rejected', source, reason: error.message });
-      // An unauthenticated peer learns the code only; one whose signature is good may read the reason too.
+      // An unauthenticated peer learns only the code; a peer whose signature is good may read the reason too.
       socket.close(error.code, error.code === CLOSE.wrong_audience ? 'audience is not accepted' : '');
       setTimeout(() => socket.terminate(), CLOSE_HANDSHAKE_MS).unref();
     }
@@ -178,7 +181,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     let bytes = 0;
     let leaveBudget = (): void => {};
     let leaveDirectory = (): void => {};
-    /** From when the agent has described itself until calls can reach it: what it pings for then is whether they can. */
+    /** Set from the agent's description until calls can reach the agent: a pong tells the agent that they can. */
     let listing: Promise<void> | undefined;
     let endListing = (): void => {};
     const beginListing = (): void => {
@@ -255,7 +258,7 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     return link;
   }
 
-  /** Fetches the description before the agent counts as connected, so that no call meets one whose capabilities are unknown. */
+  /** Fetches the description before the agent counts as connected: calls must not meet an agent without known capabilities. */
   function describe(
     session: AgentSession,
     hello: Hello,
@@ -267,13 +270,13 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
     }, DESCRIBE_TIMEOUT_MS);
 
     function accept(description: Description): void {
-      // A long description is read for a while, and the link may be over by then.
+      // Reading a long description takes a while, and the link may be over by then.
       if (!sessions.has(session)) return;
       session.setDescription(description);
       done(description);
     }
 
-    /** A failure of the gateway's own costs this agent its link, and no other agent or caller anything. */
+    /** An error of the gateway itself costs this agent its link, and affects no other agent or caller. */
     function refuse(error: unknown): void {
       if (!(error instanceof ProtocolError)) {
         const message = error instanceof Error ? (error.stack ?? error.message) : 'unknown error';
@@ -341,5 +344,39 @@ export function createAgentEndpoint(options: EndpointOptions): AgentEndpoint {
       await Promise.all(closed);
       clearTimeout(timer);
     },
+  };
+}
+
+/** Serves GET /ws/agent, which must be a WebSocket upgrade. */
+export function createAgentUpgradeHandler(endpoint: AgentEndpoint): (exchange: Exchange) => void {
+  return (exchange) => {
+    const { request, upgrade, log } = exchange;
+    if (upgrade === undefined || request.headers.upgrade?.toLowerCase() !== 'websocket') {
+      exchange.sendError('GATEWAY_UPGRADE_REQUIRED', 'agents connect here by WebSocket');
+      return;
+    }
+    const offered = request.headers['sec-websocket-protocol']?.split(',').map((name) => name.trim());
+    if (offered?.includes(WEBSOCKET_SUBPROTOCOL) !== true) {
+      exchange.sendError(
+        'GATEWAY_INVALID_REQUEST',
+        `agents must offer the subprotocol ${WEBSOCKET_SUBPROTOCOL}`,
+      );
+      return;
+    }
+    const key = request.headers['sec-websocket-key'] ?? '';
+    if (!WEBSOCKET_KEY.test(key) || request.headers['sec-websocket-version'] !== '13') {
+      exchange.sendError('GATEWAY_INVALID_REQUEST', 'the WebSocket handshake is malformed');
+      return;
+    }
+    const decision = endpoint.accept(exchange.sourceBucket);
+    if (!decision.ok) {
+      const message = 'too many connections are still to be authenticated';
+      const headers = ['Retry-After', String(decision.retryAfterSeconds)];
+      exchange.sendError('GATEWAY_RATE_LIMITED', message, headers);
+      return;
+    }
+    exchange.switchedProtocols();
+    const arrival = { source: log.source, peer: decision.peer };
+    endpoint.upgrade(request, upgrade.socket, upgrade.head, arrival);
   };
 }

@@ -17,21 +17,19 @@ import {
   type Welcome,
 } from '@svc/protocol';
 
-/** The gateway's half of the handshake as pure steps; PROTOCOL.md, "Handshake". */
+/** The gateway's half of the handshake, as pure steps: see "Handshake" in PROTOCOL.md. */
 export interface HandshakeRules {
-  /** The key of this id; undefined for one that is not known (any more). */
   readonly agentKey: (keyId: string) => AgentKey | undefined;
   /** Normalised audiences; undefined accepts any. */
   readonly audiences: readonly string[] | undefined;
   readonly replicaId: string;
-  /** Which of the replica's serving processes this is. */
   readonly worker: number;
   readonly replicaCount: () => number;
   readonly linksPerReplica: number;
   readonly maxParamsBytes: number;
 }
 
-/** By which agents prove that they belong to a service. */
+/** The key with which agents prove that they belong to a service. */
 export interface AgentKey {
   /** 32 bytes. */
   readonly publicKey: Uint8Array;
@@ -43,9 +41,9 @@ export interface HelloAccepted {
   readonly helloBytes: Uint8Array;
   readonly challengeBytes: Uint8Array;
   readonly connId: string;
-  /** The greatest that both sides speak. */
+  /** The highest version that both sides speak. */
   readonly version: ProtocolVersion;
-  /** Of those that the agent offered; undefined where it offered none, and then nothing of them is said to it. */
+  /** The accepted ones of those that the agent offered; undefined if it offered none, and then they are not mentioned to it. */
   readonly features: readonly string[] | undefined;
 }
 
@@ -81,10 +79,7 @@ export function answerHello(
   return { hello, helloBytes, challengeBytes, connId, version, features };
 }
 
-/**
- * Proves who the agent is and that it meant this gateway; throws ProtocolError with code 4401 or 4403. Returns the service
- * that it belongs to, too.
- */
+/** Checks who the agent is and that it meant this gateway. Throws ProtocolError with code 4401 or 4403. */
 export function checkAuth(
   authBytes: Uint8Array,
   accepted: HelloAccepted,
@@ -117,7 +112,7 @@ export function checkAuth(
   return { welcome, service: key.service };
 }
 
-/** Only after the signature: the text names our configuration, which an unauthenticated peer must not learn. */
+/** Called after the signature is checked: the text shows configuration that an unauthenticated peer must not learn. */
 function checkAudience(audience: string, accepted: readonly string[] | undefined): void {
   if (accepted === undefined || accepted.some((one) => audienceMatches(one, audience))) return;
   if (isLoopbackAudience(audience)) return;
@@ -128,7 +123,7 @@ function checkAudience(audience: string, accepted: readonly string[] | undefined
   );
 }
 
-/** The text is the agent's: anything but a normalised audience is simply none. */
+/** The agent chose the text: only a normalised audience counts. */
 function isLoopbackAudience(audience: string): boolean {
   try {
     return normalizeAudience(audience) === audience && isLoopbackHost(new URL(audience).hostname);

@@ -2,29 +2,28 @@ import type { ProtocolVersion } from '@svc/protocol';
 import type { CallableLink } from './callable-link.ts';
 import type { AgentSession } from './agent-session.ts';
 
-/** Every agent that may take calls. */
+/** All links of agents that may take calls. */
 export interface Registry {
-  /** Not yet `listed`: not every process of the replica can call it. */
+  /** `listed`: whether every process of the replica can call it already. */
   add(session: AgentSession, listed?: boolean): void;
-  /** By identity: a session never removes its successor. */
+  /** Compares identity: a session never removes its successor. */
   remove(session: AgentSession): void;
-  /** A link that another process of the replica holds, while that one can be reached. */
+  /** Adds a link of another process of the replica, as long as that process can be reached. */
   addRemote(link: CallableLink, listed: boolean): void;
-  /** From now on every process of the replica can call it. */
+  /** Every process of the replica can call the link from now on. */
   list(link: CallableLink): void;
   removeRemote(link: CallableLink): void;
   /**
-   * The less loaded of two links picked at random among those of this process that have the capability; where none of
-   * them takes a call now, among those of the other processes.
+   * Picks two links of this process that have the capability at random, and returns the less loaded one. If none of
+   * them takes a call now, picks among the links of other processes.
    */
   choose(
     capability: string,
     tried: Tried,
     leastVersion?: ProtocolVersion,
-    /** Whether a link is to be left out. */
     isAvoided?: (link: CallableLink) => boolean,
   ): AgentChoice;
-  /** A link of this process that `choose` finds busy, after a call of another principal has given its place there to one of this. */
+  /** Has a call of another principal give way at a busy link of this process, and returns that link. */
   makePlace(
     capability: string,
     tried: Tried,
@@ -33,11 +32,10 @@ export interface Registry {
   ): CallableLink | undefined;
   /** Whether all processes of the replica can call an agent, wherever it is connected. */
   readonly connected: boolean;
-  /** Whether some agent has a database ready, or each that agents tell of is ready at one of them. */
+  /** Whether any agent has a database ready, or each database that agents report is ready at one of them. */
   databasesReady(which: WhichDatabases): boolean;
   /** Links of agents to this process. */
   readonly sessions: Iterable<Pick<CallableLink, 'connId' | 'inFlight'>>;
-  /** How many they are. */
   readonly connections: number;
   /** Calls that the agents connected to this process have and have not answered. */
   readonly callsInFlight: number;
@@ -45,9 +43,9 @@ export interface Registry {
 
 export type WhichDatabases = 'any' | 'all';
 
-/** What a call is not offered to again. */
+/** Where a call is not sent again. */
 export interface Tried {
-  /** Agent processes: what one of their links refused, the others would too. */
+  /** Agent processes: what one of their links refused, the others would refuse too. */
   readonly instances: readonly string[];
   readonly links: readonly CallableLink[];
 }
@@ -55,12 +53,12 @@ export interface Tried {
 export const NOBODY: Tried = { instances: [], links: [] };
 
 /**
- * `offline`: none that is connected has the capability; `outdated`: some have, but of lower versions of the protocol than
- * the call needs.
+ * `offline`: no connected agent has the capability. `outdated`: only agents have it that speak lower versions of the
+ * protocol than the call needs.
  */
 type AgentChoice = CallableLink | 'offline' | 'outdated' | 'busy';
 
-/** Who wants to know of the links, of this process and of others, that come and go. */
+/** Is told of links that come and go, of this process and of others. */
 interface RegistryWatcher {
   added(link: CallableLink): void;
   removed(link: CallableLink): void;
@@ -70,8 +68,19 @@ interface RegistryWatcher {
 export function createRegistry(random: () => number, watcher?: RegistryWatcher): Registry {
   const sessions = new Set<AgentSession>();
   const remotes = new Set<CallableLink>();
-  /** Of both. */
+  /** Of sessions and remotes. */
   const unlisted = new Set<CallableLink>();
+
+  function enter<Each extends CallableLink>(links: Set<Each>, link: Each, listed: boolean): void {
+    links.add(link);
+    if (!listed) unlisted.add(link);
+    watcher?.added(link);
+  }
+
+  function leave<Each extends CallableLink>(links: Set<Each>, link: Each): void {
+    unlisted.delete(link);
+    if (links.delete(link)) watcher?.removed(link);
+  }
 
   function pick(candidates: readonly CallableLink[]): CallableLink | undefined {
     if (candidates.length < 2) return candidates[0];
@@ -82,31 +91,17 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
     return b.inFlight < a.inFlight ? b : a;
   }
 
-  /** An agent that takes no more calls over a link of this process takes no more over its other links either. */
+  /** An agent that takes no more calls over a link of this process takes none over its other links either. */
   function isFullHere(instanceId: string): boolean {
     for (const session of sessions) if (session.instanceId === instanceId && !session.available) return true;
     return false;
   }
 
   return {
-    add(session, listed = true) {
-      sessions.add(session);
-      if (!listed) unlisted.add(session);
-      watcher?.added(session);
-    },
-    remove(session) {
-      unlisted.delete(session);
-      if (sessions.delete(session)) watcher?.removed(session);
-    },
-    addRemote(link, listed) {
-      remotes.add(link);
-      if (!listed) unlisted.add(link);
-      watcher?.added(link);
-    },
-    removeRemote(link) {
-      unlisted.delete(link);
-      if (remotes.delete(link)) watcher?.removed(link);
-    },
+    add: (session, listed = true) => enter(sessions, session, listed),
+    remove: (session) => leave(sessions, session),
+    addRemote: (link, listed) => enter(remotes, link, listed),
+    removeRemote: (link) => leave(remotes, link),
     list(link) {
       unlisted.delete(link);
     },
@@ -114,28 +109,20 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
       const candidates: CallableLink[] = [];
       let knows = false;
       let outdated = false;
-      for (const session of sessions) {
-        if (wasTried(session, tried)) continue;
-        if (session.capability(capability) === undefined || isAvoided?.(session) === true) continue;
-        if (session.protocolVersion < leastVersion) {
-          outdated = true;
-          continue;
-        }
-        knows = true;
-        if (session.available) candidates.push(session);
-      }
-      if (candidates.length === 0) {
-        for (const remote of remotes) {
-          if (wasTried(remote, tried)) continue;
-          if (remote.capability(capability) === undefined || isAvoided?.(remote) === true) continue;
-          if (remote.protocolVersion < leastVersion) {
+      function consider(links: Iterable<CallableLink>, isFull: (link: CallableLink) => boolean): void {
+        for (const link of links) {
+          if (wasTried(link, tried)) continue;
+          if (link.capability(capability) === undefined || isAvoided?.(link) === true) continue;
+          if (link.protocolVersion < leastVersion) {
             outdated = true;
             continue;
           }
           knows = true;
-          if (remote.available && !isFullHere(remote.instanceId)) candidates.push(remote);
+          if (link.available && !isFull(link)) candidates.push(link);
         }
       }
+      consider(sessions, () => false);
+      if (candidates.length === 0) consider(remotes, ({ instanceId }) => isFullHere(instanceId));
       const chosen = pick(candidates);
       if (chosen !== undefined) return chosen;
       if (knows) return 'busy';
@@ -158,7 +145,7 @@ export function createRegistry(random: () => number, watcher?: RegistryWatcher):
       }
       const told = links.flatMap(({ databases }) => databases ?? []);
       const ready = new Set(told.flatMap(({ name, state }) => (state === 'ready' ? [name] : [])));
-      // An agent that has just connected tells at once.
+      // An agent with an empty list has just connected and reports its databases at once.
       return (
         links.every(({ databases }) => databases?.length !== 0) && told.every(({ name }) => ready.has(name))
       );

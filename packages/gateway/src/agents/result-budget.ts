@@ -1,12 +1,11 @@
 import { createByteBudget } from '@svc/edge';
 
 /**
- * One bound on the memory of all large results: memory for a whole result is reserved before more
- * than its first window may be sent, first come first served, so that results that have arrived in part can never
- * block each other.
+ * Bounds the memory of all large results. Memory for a whole result is reserved before more than its first window may be
+ * sent, first come first served, so that partly received results can never block each other.
  */
 export interface ResultBudget {
-  /** Calls `granted` at once or when others have released enough; returns the release, safe to call at any time. */
+  /** Calls `granted` at once, or when others have released enough. The returned release may be called at any time. */
   reserve(bytes: number, granted: () => void): () => void;
   readonly reservedBytes: number;
 }

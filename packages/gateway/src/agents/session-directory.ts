@@ -3,18 +3,18 @@ import type { AgentOffer } from '../catalog/offer.ts';
 import type { AgentSession } from './agent-session.ts';
 import type { Registry } from './registry.ts';
 
-/** Where the sessions of a service are entered once their agents have described themselves. */
+/** The sessions of a service whose agents have described themselves. */
 export interface SessionDirectory {
   /**
-   * `onListed` is called once calls may reach the session. Returns what is to be called when it takes no more. Another
-   * session of the same agent process that this process holds is superseded by it.
+   * `onListed` is called once calls can reach the session. The returned function must be called when it takes no more.
+   * Supersedes another session of the same agent process that this process holds.
    */
   enter(session: AgentSession, offer: AgentOffer, onListed: () => void): () => void;
 }
 
 const SUPERSEDED = 'another connection of this agent took its place';
 
-/** Of a replica that is one process. */
+/** For a replica that is one process. */
 export function createSessionDirectory(registry: Registry, catalog: Catalog): SessionDirectory {
   const newest = createNewestSessions();
   return {
@@ -36,14 +36,14 @@ type AgentProcess = Pick<AgentOffer, 'keyId' | 'instanceId'>;
 
 /** The one session of each agent process that takes calls. */
 export interface NewestSessions {
-  /** Supersedes the one before. Returns what is to be called when it takes no more calls. */
+  /** Supersedes the earlier session. The returned function must be called when the session takes no more calls. */
   add(session: AgentSession, agent: AgentProcess): () => void;
   supersede(agent: AgentProcess): void;
 }
 
 export function createNewestSessions(): NewestSessions {
   const newest = new Map<string, AgentSession>();
-  /** Whoever has another key must not make up the id of an instance. */
+  /** With the key, since an agent with another key may claim the same instance id. */
   const nameOf = ({ keyId, instanceId }: AgentProcess): string => `${keyId} ${instanceId}`;
   return {
     add(session, agent) {

@@ -1,13 +1,10 @@
 import { createRateLimiter, type RateDecision } from '../access/rate-limit.ts';
 
-/** A connection to the agent endpoint whose other end has not proved who it is. */
+/** A connection to the agent endpoint whose other end has not yet proved its identity. */
 export interface UnauthenticatedPeer {
-  /** It has proved who it is: it counts no more, and its source is known. */
+  /** The peer has proved its identity: it does not count any more, and its source is known. */
   authenticated(): void;
-  /**
-   * Its connection has closed, authenticated or not. `atChallenge` when it left by itself, challenged and without an
-   * answer.
-   */
+  /** The connection has closed, authenticated or not. `atChallenge`: the peer left by itself after the challenge. */
   closed(atChallenge: boolean): void;
 }
 
@@ -17,16 +14,16 @@ export type PeerDecision =
   | { readonly ok: false; readonly retryAfterSeconds: number };
 
 export interface UnauthenticatedPeers {
-  /** An agent of that source has proved who it is to another process of the replica. */
+  /** An agent at that source has proved its identity to another process of the replica. */
   known(source: string): void;
-  /** Counts one more peer of that source, unless a bound is reached. */
+  /** Counts another peer of that source, unless a bound is reached. */
   accept(source: string): PeerDecision;
 }
 
-/** The processes of a replica, among which connections are spread: each has its part of all bounds. */
+/** The processes of a replica, which share its connections: each has its part of all bounds. */
 export interface Siblings {
   readonly workers: number;
-  /** Hears of the sources that the others are to know. */
+  /** Called with sources that the other processes must know. */
   readonly onKnown: (source: string) => void;
 }
 
@@ -38,9 +35,9 @@ interface Bounds {
 const UNKNOWN_SOURCE: Bounds = { open: 20, rate: { requestsPerSecond: 20, burst: 40 } };
 /** After a restart a whole fleet may come from one address at once. */
 const KNOWN_SOURCE: Bounds = { open: 100, rate: { requestsPerSecond: 100, burst: 200 } };
-/** All sources together have twice this: one half is for every source, the other is kept for known ones. */
+/** All sources together have twice this: one half is for any source, the other is reserved for known ones. */
 const HALF: Bounds = { open: 100, rate: { requestsPerSecond: 50, burst: 100 } };
-/** What known sources leave of the half for every source: without it, one of them could shut new agents out. */
+/** What known sources must leave of the half for any source: otherwise one of them could lock new agents out. */
 const LEFT_TO_UNKNOWN = 20;
 
 const ALONE: Siblings = { workers: 1, onKnown: () => {} };
@@ -48,15 +45,14 @@ const ALONE: Siblings = { workers: 1, onKnown: () => {} };
 /** How long a source is known after an agent there has completed a handshake, and after that agent has disconnected. */
 const KNOWN_MS = 600_000;
 const KNOWN_SOURCES_MAX = 10_000;
-/** Agents look for further replicas of the gateway by connections that they leave at the challenge. */
+/** Agents that look for further replicas close connections after the challenge. */
 const LEFT_AT_CHALLENGE_COST = 0.1;
-/** A handshake takes a few round trips, so fewer are open again soon. */
+/** A handshake takes a few round trips, so a place is free soon. */
 const RETRY_SECONDS = 1;
 
 /**
- * Unauthenticated peers: bounds per source. What one source may do is bounded for that source before anything is
- * counted for all, so that one host that dials again and again is refused without a cost to others. `now` is a
- * monotonic clock in milliseconds.
+ * Bounds unauthenticated peers, first for each source and then for all together, so that a host that dials again and again
+ * is refused without a cost to others. `now` is a monotonic clock in milliseconds.
  */
 export function createUnauthenticatedPeers(
   now: () => number,
@@ -71,10 +67,10 @@ export function createUnauthenticatedPeers(
   const ofKnown = createRateLimiter({ ...knownSource.rate, now });
   const ofAll = createRateLimiter({ ...half.rate, now });
   const open = new Map<string, number>();
-  /** Of all sources together, and of the unknown ones among them. */
+  /** Of all sources together, and of unknown ones. */
   let openCount = 0;
   let openUnknownCount = 0;
-  /** Until when each is known, the one that is forgotten first in front. */
+  /** Until when each source is known, in the order of those times. */
   const knownUntil = new Map<string, number>();
 
   function isKnown(source: string): boolean {
@@ -115,7 +111,7 @@ export function createUnauthenticatedPeers(
     else open.set(source, count);
   }
 
-  /** What is kept for known sources is used first. */
+  /** Known sources first use the half that is reserved for them. */
   function takeOfAll(known: boolean): { readonly from: 'known' | 'every'; readonly taken: RateDecision } {
     if (!known) return { from: 'every', taken: ofAll.take('every') };
     const kept = ofAll.take('known');
@@ -156,7 +152,7 @@ export function createUnauthenticatedPeers(
               ofAll.giveBack(from, 1 - LEFT_AT_CHALLENGE_COST);
               return;
             case 'authenticated':
-              // Its agent dials again, and may have been connected for longer than its source was remembered.
+              // The agent will dial again, and may have been connected for longer than its source was remembered.
               remember(source);
               return;
             case 'closed':

@@ -1,5 +1,5 @@
 import { parseCommandLine, type Given, type ParsedCommand } from '@svc/edge';
-import type { Claims } from '@svc/identity';
+import { parseClaims, type Claims } from '@svc/identity';
 import { INSTANT_ACCEPTED, parseInstant } from '../auth/api-keys/instant.ts';
 import {
   isCapabilityName,
@@ -8,7 +8,6 @@ import {
   KEY_NAME_ACCEPTED,
   keyFormOf,
 } from '../auth/api-keys/key-form.ts';
-import { parseClaimFlags } from './claim-flags.ts';
 import { PROGRAM } from './program.ts';
 
 export type Command =
@@ -18,11 +17,11 @@ export type Command =
       readonly name: string;
       /** Checked names, or `['*']`. */
       readonly capabilities: readonly string[];
-      /** These as they are written into the record; undefined where it shall not have them. */
+      /** These three as they are written into the record; undefined if the record does not get them. */
       readonly principal: string | undefined;
       readonly claims: Claims | undefined;
       readonly expiresAt: string | undefined;
-      /** The file of records that gets another one. */
+      /** The file of records that gets the new one. */
       readonly file: string | undefined;
       readonly json: boolean;
     }
@@ -34,7 +33,7 @@ export type Command =
       readonly envFile: string | undefined;
       readonly json: boolean;
     }
-  /** Of the whole where `about` is undefined. */
+  /** For the whole program if `about` is undefined. */
   | { readonly command: 'help'; readonly about: string | undefined }
   | {
       readonly command: 'completion';
@@ -44,7 +43,7 @@ export type Command =
   /** Exit code 2; the message is one line and says what to do. */
   | { readonly command: 'wrong-usage'; readonly message: string };
 
-/** Reads what stands after `svc-gateway` on the command line. */
+/** Reads the command line after `svc-gateway`. */
 export function parseArguments(argv: readonly string[]): Command {
   const parsed = parseCommandLine(PROGRAM, argv);
   switch (parsed.kind) {
@@ -113,12 +112,49 @@ function createKeyCommand(given: Given): Command {
 
 function revokeKeyCommand(given: Given): Command {
   const keyId = given.value('key-id') ?? '';
-  // What is written there by mistake may be the secret itself, so it is not repeated.
+  // The message does not repeat the text: it may be the secret itself, put there by mistake.
   if (keyFormOf(keyId).kind === 'created') {
     return wrong('--key-id is a whole key; it takes what stands between svc_ and the second _');
   }
   if (!isKeyId(keyId)) return wrong('--key-id is not accepted; accepted: 1 to 32 letters and digits');
   return { command: 'revoke-key', keyId, envFile: given.value('env-file'), json: given.has('json') };
+}
+
+type ClaimFlags =
+  | { readonly ok: true; readonly claims: Claims | undefined }
+  | { readonly ok: false; readonly problem: string };
+
+/** Reads the values of `--claim`: `name=text`, or `name:=json` for a number, true, false or a list of texts. */
+function parseClaimFlags(flags: readonly string[]): ClaimFlags {
+  const claims = new Map<string, unknown>();
+  for (const flag of flags) {
+    const [, name, colon, text] = /^([^=:]+)(:?)=(.*)$/s.exec(flag) ?? [];
+    if (name === undefined || text === undefined) {
+      return wrongClaim(`${JSON.stringify(flag)} is not accepted; accepted: <name>=<text> or <name>:=<json>`);
+    }
+    if (claims.has(name)) return wrongClaim(`${name} is given twice`);
+    const value = colon === '' ? text : parseJson(text);
+    if (value === undefined)
+      return wrongClaim(`${name} is not JSON; accepted: <name>:=<json>, or <name>=<text>`);
+    claims.set(name, value);
+  }
+  if (claims.size === 0) return { ok: true, claims: undefined };
+  const parsed = parseClaims(Object.fromEntries(claims));
+  if (parsed.ok) return { ok: true, claims: parsed.claims };
+  const [first] = parsed.problems;
+  return wrongClaim([...(first?.path ?? []), first?.message ?? ''].join(' '));
+}
+
+function wrongClaim(problem: string): ClaimFlags {
+  return { ok: false, problem: `--claim: ${problem}` };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function wrong(message: string): Command {

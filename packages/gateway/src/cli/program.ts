@@ -1,5 +1,10 @@
 import type { FlagSpec, ProgramSpec } from '@svc/edge';
+import { SETTINGS, type SettingText } from '../config/settings.ts';
 
+/** Of the table of settings, which is 93 columns wide. */
+const NAME_WIDTH = 40;
+const INDENT = ' '.repeat(NAME_WIDTH + 2);
+const TEXT_WIDTH = 51;
 const JSON_OUTPUT = 'Print one JSON object instead of text:';
 const ENV_FILE: FlagSpec = {
   value: 'path',
@@ -77,61 +82,24 @@ export const PROGRAM: ProgramSpec = {
     },
   },
   notes: `Required settings:
-  GATEWAY_AGENT_PUBLIC_KEY                base64url public key of the agent; several with commas
-  GATEWAY_API_KEYS_JSON                   JSON array of API key records, in single quotes;
-                                          or GATEWAY_API_KEYS_FILE
-
+${settingLines('required')}
 Optional settings:
-  GATEWAY_API_KEYS_FILE                   file of the API key records, read again when it changes
-  GATEWAY_SERVICES_FILE                   file of further services, read again when it changes
-  GATEWAY_ISSUERS_JSON                    JSON array of identity providers whose tokens are taken
-  GATEWAY_TOKEN_CLOCK_SKEW                how far their clocks may be off               (30s)
-  GATEWAY_JWKS_REFRESH                    how often their keys are fetched              (10m)
-  GATEWAY_JWKS_MAX_STALE                  how long keys that cannot be fetched count    (24h)
-  GATEWAY_ADDR                            :<port> or <host>:<port>                  (:8080)
-  GATEWAY_PUBLIC_URL                      base URL under which callers reach the gateway
-  GATEWAY_AGENT_URLS                      URLs that agents may dial   (from GATEWAY_PUBLIC_URL)
-  GATEWAY_REPLICAS                        how many replicas, or dns:<name>              (1)
-  GATEWAY_LINKS_PER_REPLICA               links of an agent to each     (workers, 4 at most)
-  GATEWAY_MAX_AGENT_LINKS                 links that one worker takes              (no limit)
-  GATEWAY_CORS_ALLOWED_ORIGINS            origins separated by commas, or *           (none)
-  GATEWAY_IP_ALLOW_LIST                   networks that may call                        (all)
-  GATEWAY_TRUSTED_PROXY_CIDRS             proxies whose X-Forwarded-For is believed    (none)
-  GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND  requests per second and source           (no limit)
-  GATEWAY_RATE_LIMIT_BURST                requests at once             (the rate, rounded up)
-  GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND
-                                          requests per second and principal        (no limit)
-  GATEWAY_PRINCIPAL_RATE_LIMIT_BURST      requests at once             (the rate, rounded up)
-  GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS  calls of a principal under way           (no limit)
-  GATEWAY_EMIT_OPENAPI_SNAPSHOT           true also writes openapi.json               (false)
-  GATEWAY_MAX_REQUEST_BODY_BYTES          largest request body                      (1048576)
-  GATEWAY_BODY_READ_TIMEOUT               time to receive a body, like 30s or 1m30s     (10s)
-  GATEWAY_KEEP_ALIVE_TIMEOUT              how long an idle connection is kept           (67s)
-  GATEWAY_SHUTDOWN_DELAY                  how long all is served behind SIGTERM          (0s)
-  GATEWAY_READY_AFTER                     longest wait for all agents at start          (0s)
-  GATEWAY_READY_DATABASES                 databases that /readyz asks for: any or all  (none)
-  GATEWAY_AGENT_WAIT                      how long calls wait for an agent just lost    (0s)
-  GATEWAY_TLS_CERT_FILE                   PEM certificate chain: serves HTTPS
-  GATEWAY_TLS_KEY_FILE                    PEM private key that belongs to it
-  GATEWAY_VALKEY_URL                      Valkey by which gateways share limits and revoked keys
-  GATEWAY_VALKEY_PASSWORD_FILE            file with its password
-  GATEWAY_VALKEY_PREFIX                   begin of all names there                     (svc:)
-  GATEWAY_COMPRESS                        gzip compresses large answers of calls        (off)
-  GATEWAY_MCP_OUTPUT_SCHEMA               false shortens tools/list                    (true)
-  GATEWAY_MCP_REVISIONS                   revisions of MCP that are served              (all)
-  GATEWAY_MCP_SESSIONS                    false issues no session ids                  (true)
-  GATEWAY_METRICS_ADDR                    address for GET /metrics                      (off)
-  GATEWAY_CONSOLE_PUBLIC                  true serves pages for callers at /console/  (false)
-  GATEWAY_CONSOLE_ADDR                    address for the console of operators          (off)
-  GATEWAY_CONSOLE_TOKEN_SHA256            hash of its token: create-console-token
-  GATEWAY_CONSOLE_BEHIND_TLS_PROXY        true where a proxy has its TLS              (false)
-  GATEWAY_TRACE_URL                       where traces are shown, with {trace_id}      (none)
-  GATEWAY_TRACES                          otlp sends traces, as OTEL_* say              (off)
-  GATEWAY_TRACES_HEADERS_FILE             file of headers for their collector
-  GATEWAY_LOG_LEVEL                       debug, info, warn or error                   (info)
-  GATEWAY_LOG_PROBES                      false logs no /healthz and /readyz           (true)
-  GATEWAY_WORKERS                         processes that serve, 1 to 64 or auto           (1)
-
+${settingLines('optional')}
 Exit codes: 0 fine, 1 failure at run time, 2 wrong usage or configuration.
 `,
 };
+
+/** A line each: the name, what it is for, and at the right edge what holds without it. */
+function settingLines(which: 'required' | 'optional'): string {
+  return Object.entries<SettingText>(SETTINGS)
+    .filter(([, { absent }]) => (absent === 'required') === (which === 'required'))
+    .map(([name, { help, absent }]) => {
+      const text = absent !== 'required' && 'value' in absent ? `${help} (${absent.value})` : help;
+      const [, does = text, standard = ''] = /^(.*) (\([^()]*\))$/.exec(text) ?? [];
+      const begin = `  ${name.padEnd(NAME_WIDTH)}`;
+      const gap = begin.length > NAME_WIDTH + 2 ? `\n${INDENT}` : '';
+      const line = does.replaceAll('\n', `\n${INDENT}`);
+      return `${begin}${gap}${standard === '' ? line : line.padEnd(TEXT_WIDTH - standard.length) + standard}\n`;
+    })
+    .join('');
+}

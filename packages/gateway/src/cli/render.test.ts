@@ -8,8 +8,7 @@ import { SETTINGS } from '../config/settings.ts';
 import { createKey } from '../auth/api-keys/create-key.ts';
 import { renderHelp } from '@svc/edge';
 import { PROGRAM } from './program.ts';
-import { renderAgentSecret } from './render-agent-secret.ts';
-import { renderCreatedKey } from './render-key.ts';
+import { renderAgentSecret, renderCreatedKey } from './render.ts';
 
 const SETTING_LINE = /^ {2}(GATEWAY_\w+=.*)$/m;
 
@@ -56,5 +55,5 @@ describe('create-agent-secret output', () => {
 });
 
 it('help names every setting', () => {
-  for (const setting of SETTINGS) expect(renderHelp(PROGRAM, undefined)).toContain(setting);
+  for (const setting of Object.keys(SETTINGS)) expect(renderHelp(PROGRAM, undefined)).toContain(setting);
 });

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { createPrimaryChannel } from './primary/primary-channel.ts';
 import { startOrder } from './start-order.testing.ts';
-import { ipcWire } from './wire.ts';
+import { ipcWire } from './channel.ts';
 import { createWorkerChannel } from './worker/worker-channel.ts';
 
 // Run as a program: a primary that starts one worker, which prints what it hears.
@@ -13,7 +13,7 @@ if (cluster.isPrimary) {
   channel.on('alive', () => process.kill(process.pid, 'SIGKILL'));
   channel.attach(0, ipcWire(cluster.fork().process));
 } else {
-  // Otherwise the process ends by itself when the primary is gone.
+  // Otherwise Node.js would end the process when the primary is gone.
   if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true;
   const channel = createWorkerChannel(ipcWire(process));
   const print = (what: string): void => void process.stdout.write(`${what}\n`);

@@ -1,33 +1,33 @@
+import type { ChildProcess } from 'node:child_process';
 import type { PrimaryMessages, Questions, WorkerMessages } from './messages.ts';
-import type { Wire } from './wire.ts';
 
 export type QuestionKind = keyof Questions;
 export type Question<Kind extends QuestionKind> = Questions[Kind]['question'];
 export type Answer<Kind extends QuestionKind> = Questions[Kind]['answer'];
 
-/** The primary is gone, or leaves too much open: asking again may help elsewhere, or later. */
+/** The primary is gone, or leaves too many questions open: asking elsewhere or later may help. */
 export class PrimaryAway extends Error {
   override readonly name = 'PrimaryAway';
 }
 
-/** A worker's end. Messages keep their order; those of a kind that nobody listens to yet wait for its listener. */
+/** A worker's end. Messages keep their order; messages of a kind without a listener wait for one. */
 export interface WorkerChannel {
   /** Rejects when the primary cannot answer; with PrimaryAway when it is gone or leaves too many questions open. */
   ask<Kind extends QuestionKind>(kind: Kind, question: Question<Kind>): Promise<Answer<Kind>>;
-  /** Is lost when the primary is gone. */
+  /** Does nothing if the primary is gone. */
   tell<Kind extends keyof WorkerMessages>(kind: Kind, message: WorkerMessages[Kind]): void;
   /** One listener for each kind. */
   on<Kind extends keyof PrimaryMessages>(
     kind: Kind,
     listener: (message: PrimaryMessages[Kind]) => void,
   ): void;
-  /** Called when the primary is gone; at once when it is already. */
+  /** Calls the listener when the primary is gone; at once if it is gone already. */
   onLost(listener: () => void): void;
 }
 
 /** The primary's end; `worker` is a worker's number. */
 export interface PrimaryChannel {
-  /** What it throws or rejects with reaches the worker as an error with the same message. */
+  /** If `respond` throws or rejects, the worker gets an error with the same message. */
   answer<Kind extends QuestionKind>(
     kind: Kind,
     respond: (question: Question<Kind>, worker: number) => Answer<Kind> | Promise<Answer<Kind>>,
@@ -36,7 +36,7 @@ export interface PrimaryChannel {
     kind: Kind,
     listener: (message: WorkerMessages[Kind], worker: number) => void,
   ): void;
-  /** Nothing happens where there is no such worker. */
+  /** Does nothing if there is no such worker. */
   send<Kind extends keyof PrimaryMessages>(worker: number, kind: Kind, message: PrimaryMessages[Kind]): void;
   /** To all workers that have joined, but `except`. */
   broadcast<Kind extends keyof PrimaryMessages>(
@@ -44,20 +44,22 @@ export interface PrimaryChannel {
     message: PrimaryMessages[Kind],
     except?: number,
   ): void;
-  /** A worker has its start order: what is sent to it now comes right behind that. */
+  /** The workers that have joined and are still there. */
+  readonly workers: ReadonlySet<number>;
+  /** A worker has got its start order: messages that the listener sends arrive right after it. */
   onJoin(listener: (worker: number) => void): void;
   /** A worker that had joined is gone, before another with its number joins. */
   onLeave(listener: (worker: number) => void): void;
 }
 
 /**
- * What a message holds while it is on the wire. Both ends are one program, and the maps of `messages` say what its kind
- * holds where it is sent and where it is heard.
+ * The content of a message on the wire. Both ends are one program, and the maps of `messages` give its type where it is
+ * sent and where it is received.
  */
 // oxlint-disable-next-line typescript/no-explicit-any -- see above
 export type Content = any;
 
-/** How a message stands on the wire. */
+/** The messages on the wire. */
 export type FromWorker =
   | { readonly type: 'question'; readonly id: number; readonly kind: string; readonly content: Content }
   | { readonly type: 'message'; readonly kind: string; readonly content: Content };
@@ -67,15 +69,42 @@ export type FromPrimary =
   | { readonly type: 'refusal'; readonly id: number; readonly reason: string }
   | { readonly type: 'message'; readonly kind: string; readonly content: Content };
 
-/** Messages that wait for a process that takes none: it stands still, and is treated as gone. */
+/** A process for which more messages wait has stopped reading, and is treated as gone. */
 const UNSENT_MAX = 10_000;
 
-/** What is sent, bounded: nothing is dropped out of the middle, the wire ends instead. */
+/** Sends messages and bounds those that wait: no message is left out, the wire ends instead. */
 export function createSender<Out>(wire: Wire<Out, unknown>): (message: Out) => void {
   let unsent = 0;
   const sent = (): void => void unsent--;
   return (message) => {
     if (++unsent > UNSENT_MAX) wire.cut();
     wire.send(message, sent);
+  };
+}
+
+/** One end of a connection between two processes. It carries messages in order, until one process is gone. */
+export interface Wire<Out, In> {
+  /** `sent` is called once the message has left this process or never will. */
+  send(message: Out, sent: () => void): void;
+  onMessage(listener: (message: In) => void): void;
+  /** Called once. */
+  onEnd(listener: () => void): void;
+  /** Ends it from this side. */
+  cut(): void;
+}
+
+/** `peer`: this process for the wire to its parent, or a child. */
+export function ipcWire<Out extends object, In>(peer: NodeJS.Process | ChildProcess): Wire<Out, In> {
+  return {
+    send(message, sent) {
+      // Without the callback, a peer that has just gone would cause an error that nothing handles.
+      if (peer.connected) peer.send?.(message, undefined, undefined, () => sent());
+      else sent();
+    },
+    onMessage: (listener) => void peer.on('message', listener),
+    onEnd: (listener) => void peer.once('disconnect', listener),
+    cut() {
+      if (peer.connected) peer.disconnect?.();
+    },
   };
 }

@@ -1,5 +1,5 @@
 import type { FromPrimary, FromWorker } from './channel.ts';
-import type { Wire } from './wire.ts';
+import type { Wire } from './channel.ts';
 
 interface Ends {
   readonly primary: Wire<FromPrimary, FromWorker>;

@@ -1,5 +1,6 @@
 import { createRawKeyPair } from '@svc/protocol';
-import { loadConfig, type Environment } from '../config/load.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Environment } from '../config/read-settings.ts';
 import type { StartOrder } from './messages.ts';
 
 /** What the primary of a replica with these settings gives its workers. */

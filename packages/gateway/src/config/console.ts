@@ -1,13 +1,13 @@
 import { isLoopbackHost } from '@svc/protocol';
 import type { ConsoleConfig } from './model.ts';
-import { parseListenAddress } from './parse/listen-address.ts';
-import { parseBoolean } from './parse/numbers.ts';
 import { bad, good, type Parsed } from './parse/parsed.ts';
+import { parseListenAddress } from './parse/urls.ts';
+import { parseBoolean } from './parse/values.ts';
 import type { ReadSettings } from './read-settings.ts';
 
 const TRACE_ID = '{trace_id}';
 
-/** The console of operators; undefined where there is none, or where it is at fault. */
+/** Reads the settings of the operators' console; undefined if there is none, or it is at fault. */
 export function readConsole(settings: ReadSettings, hasTls: boolean): ConsoleConfig | undefined {
   const { faults, isSet, read } = settings;
   const listen = read('GATEWAY_CONSOLE_ADDR', parseListenAddress);
@@ -33,9 +33,9 @@ export function readConsole(settings: ReadSettings, hasTls: boolean): ConsoleCon
   }
   if (listen !== undefined && !isLoopback(listen.host) && !hasTls && !behindTlsProxy) {
     const message =
-      'is reached from other machines without TLS, which would show its token to whoever is on the way; set ' +
+      'is reached from other machines without TLS, which would show its token to anyone on the network path; set ' +
       'GATEWAY_TLS_CERT_FILE and GATEWAY_TLS_KEY_FILE, or a loopback address like 127.0.0.1:9091, or ' +
-      'GATEWAY_CONSOLE_BEHIND_TLS_PROXY=true where a proxy has the TLS';
+      'GATEWAY_CONSOLE_BEHIND_TLS_PROXY=true if a proxy in front of it does TLS';
     faults.push({ setting: 'GATEWAY_CONSOLE_ADDR', message });
   }
   if (listen === undefined || tokenSha256 === undefined) return undefined;
@@ -46,13 +46,13 @@ function isLoopback(host: string | undefined): boolean {
   return host !== undefined && isLoopbackHost(host);
 }
 
-/** What is written there by mistake may be the token itself, so it is not repeated. */
+/** Problems do not repeat the text: it may be the token itself, put there by mistake. */
 function parseSha256(text: string): Parsed<string> {
   return /^[0-9a-fA-F]{64}$/.test(text)
     ? good(text.toLowerCase())
     : bad(
-        'is not accepted; accepted: the SHA-256 of the token as 64 hexadecimal digits, which ' +
-          'svc-gateway create-console-token prints beside it',
+        'is not accepted; accepted: the SHA-256 of the token as 64 hexadecimal digits, as ' +
+          'svc-gateway create-console-token prints it',
       );
 }
 
@@ -63,6 +63,6 @@ function parseTraceUrl(text: string): Parsed<string> {
   return isWeb && url.username === '' && url.password === '' && text.includes(TRACE_ID)
     ? good(text)
     : bad(
-        `is not accepted; accepted: an http:// or https:// URL without credentials that has ${TRACE_ID} in it`,
+        `is not accepted; accepted: an http:// or https:// URL without credentials that contains ${TRACE_ID}`,
       );
 }

@@ -1,4 +1,4 @@
-import type { Fault } from './fault.ts';
+import type { Fault } from './read-settings.ts';
 
 export type EnvFile =
   | { readonly values: Readonly<Record<string, string>> }
@@ -16,11 +16,10 @@ const DOUBLE_QUOTE_ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads dotenv syntax. Single quotes and backticks take their text literally, double quotes know
- * `\n \r \t \" \\ \$`; all three may span lines. Nothing is ever expanded, so `$` is safe everywhere. A `#`
- * begins a comment at the start of a line or after white space, as in a shell, so that one file means
- * the same however it is loaded. node:util's parseEnv joins a line without `=` to the next in silence; here
- * it is a fault. Messages name the line, never a value.
+ * Reads dotenv syntax. Single quotes and backticks take their text literally, double quotes know `\n \r \t \" \\ \$`; all
+ * three may span lines. Nothing is expanded, so `$` is safe everywhere. A `#` begins a comment at the start of a line or
+ * after white space, as in a shell, so that a file means the same however it is loaded. A line without `=` is a fault;
+ * node:util's parseEnv would silently join it to the next line. Messages name the line, never a value.
  */
 export function readEnvFile(text: string): EnvFile {
   const values: Record<string, string> = {};
@@ -52,7 +51,7 @@ export function readEnvFile(text: string): EnvFile {
       end = closingQuote(body, quote);
     }
     if (end === -1) {
-      // The lines after it are read on their own, so that their faults are reported too.
+      // The next lines are read on their own, so that their faults are reported too.
       faults.push({ setting: `line ${number}`, message: `${name} has no closing ${quote}` });
       continue;
     }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createKeyPair } from '@svc/testkit';
 import { keyRecord } from '../core/principal.testing.ts';
-import { loadConfig, type Environment, type LoadedConfig } from './load.ts';
+import { loadConfig, type LoadedConfig } from './load.ts';
+import type { Environment } from './read-settings.ts';
 
 const PUBLIC_KEY = Buffer.alloc(32, 9).toString('base64url');
 const HASH = `$2b$10$${'.'.repeat(53)}`;

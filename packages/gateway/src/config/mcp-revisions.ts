@@ -3,7 +3,7 @@ import { atLeastOne, bad, good, parseList, quoted, type Parsed } from './parse/p
 /** The revisions of MCP that the gateway knows, newest first. */
 export const MCP_REVISIONS = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
-/** Some of them, newest first whatever their order in the list. */
+/** Returns them newest first, whatever their order in the list. */
 export function parseMcpRevisions(text: string): Parsed<readonly string[]> {
   const accepted = `revisions of MCP, separated by commas: ${MCP_REVISIONS.join(', ')}`;
   const known: readonly string[] = MCP_REVISIONS;

@@ -1,16 +1,27 @@
-import type { Fault } from './fault.ts';
-import type { Parsed } from './parse/parsed.ts';
+import { readProblem } from '@svc/edge';
+import { bad, good, type Parsed } from './parse/parsed.ts';
 import type { Setting } from './settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads settings one by one; what is wrong with them is gathered in `faults`. An empty value counts as absent. */
+/** Returns the text of a file, or throws. */
+export type ReadFile = (path: string) => string;
+
+/** One thing that is wrong with the configuration, fit to be shown: never a secret. */
+export interface Fault {
+  /** The environment variable, or the line of an environment file, such as `line 3`. */
+  readonly setting: string;
+  /** What is wrong and what is accepted. */
+  readonly message: string;
+}
+
+/** Reads settings one by one and gathers what is wrong with them in `faults`. An empty value counts as absent. */
 export interface ReadSettings {
   readonly faults: Fault[];
   readonly isSet: (setting: Setting) => boolean;
   /** Undefined when it is absent or at fault. */
   readonly read: <T>(setting: Setting, parse: (text: string) => Parsed<T>) => T | undefined;
-  /** The same, with no word of what is wrong with it. */
+  /** Like `read`, but adds no faults. */
   readonly peek: <T>(setting: Setting, parse: (text: string) => Parsed<T>) => T | undefined;
 }
 
@@ -36,4 +47,13 @@ export function createReadSettings(env: Environment): ReadSettings {
       return parsed?.ok === true ? parsed.value : undefined;
     },
   };
+}
+
+/** `accepted`: which file the setting may name. */
+export function readNamedFile(path: string, readFile: ReadFile, accepted: string): Parsed<string> {
+  try {
+    return good(readFile(path));
+  } catch (error) {
+    return bad(`names a file that cannot be read: ${readProblem(error)}; accepted: the path of ${accepted}`);
+  }
 }

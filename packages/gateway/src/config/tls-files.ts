@@ -1,32 +1,25 @@
-import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { readProblem } from '@svc/edge';
-import type { Fault } from './fault.ts';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { GatewayConfig } from './model.ts';
+import { readNamedFile, type ReadFile, type ReadSettings } from './read-settings.ts';
 
-export type ReadFile = (path: string) => string;
-export interface TlsFiles {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** Reads GATEWAY_TLS_CERT_FILE and GATEWAY_TLS_KEY_FILE; faults are added to `faults`. */
+/** Reads GATEWAY_TLS_CERT_FILE and GATEWAY_TLS_KEY_FILE. */
 export function readTlsFiles(
-  certFile: string | undefined,
-  keyFile: string | undefined,
+  { faults, isSet, read }: ReadSettings,
   readFile: ReadFile,
-  faults: Fault[],
-): TlsFiles | undefined {
-  const add = (setting: string, message: string): void => void faults.push({ setting, message });
-  if (certFile === undefined && keyFile === undefined) return undefined;
-  if (certFile === undefined)
+): GatewayConfig['tls'] {
+  const add = (setting: 'GATEWAY_TLS_CERT_FILE' | 'GATEWAY_TLS_KEY_FILE', message: string): void =>
+    void faults.push({ setting, message });
+  const [hasCert, hasKey] = [isSet('GATEWAY_TLS_CERT_FILE'), isSet('GATEWAY_TLS_KEY_FILE')];
+  if (hasKey && !hasCert)
     add('GATEWAY_TLS_CERT_FILE', 'is missing beside GATEWAY_TLS_KEY_FILE; accepted: both or neither');
-  if (keyFile === undefined)
+  if (hasCert && !hasKey)
     add('GATEWAY_TLS_KEY_FILE', 'is missing beside GATEWAY_TLS_CERT_FILE; accepted: both or neither');
 
-  const cert = read('GATEWAY_TLS_CERT_FILE', certFile);
-  const key = read('GATEWAY_TLS_KEY_FILE', keyFile);
+  const readPem = (path: string) => readNamedFile(path, readFile, 'a readable PEM file');
+  const cert = read('GATEWAY_TLS_CERT_FILE', readPem);
+  const key = read('GATEWAY_TLS_KEY_FILE', readPem);
   const certificate = cert === undefined ? undefined : attempt(() => new X509Certificate(cert));
-  const privateKey: KeyObject | undefined =
-    key === undefined ? undefined : attempt(() => createPrivateKey(key));
+  const privateKey = key === undefined ? undefined : attempt(() => createPrivateKey(key));
   if (cert !== undefined && certificate === undefined) {
     add(
       'GATEWAY_TLS_CERT_FILE',
@@ -44,19 +37,6 @@ export function readTlsFiles(
     );
   }
   return cert === undefined || key === undefined ? undefined : { cert, key };
-
-  function read(setting: string, path: string | undefined): string | undefined {
-    if (path === undefined) return undefined;
-    try {
-      return readFile(path);
-    } catch (error) {
-      add(
-        setting,
-        `names a file that cannot be read: ${readProblem(error)}; accepted: the path of a readable PEM file`,
-      );
-      return undefined;
-    }
-  }
 }
 
 function attempt<T>(make: () => T): T | undefined {

@@ -1,35 +1,24 @@
 import { isLoopbackHost } from '@svc/protocol';
 import type { TokenConfig } from './model.ts';
-import { parseDurationWithin } from './parse/durations.ts';
+import { durationBetween } from './parse/values.ts';
 import type { ReadSettings } from './read-settings.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 export type TokenTimes = Pick<TokenConfig, 'clockSkewMs' | 'refreshMs' | 'maxStaleMs'>;
 
-/** How tokens are checked, whosever they are. */
+/** Reads the settings that hold for the tokens of all issuers. */
 export function readTokenTimes({ faults, read }: ReadSettings): TokenTimes {
-  const clockSkewMs = read('GATEWAY_TOKEN_CLOCK_SKEW', (text) =>
-    parseDurationWithin(text, { leastMs: 0, mostMs: 5 * MINUTE_MS, range: 'from 0s to 5m' }),
-  );
-  const refreshMs =
-    read('GATEWAY_JWKS_REFRESH', (text) =>
-      parseDurationWithin(text, { leastMs: 10_000, mostMs: 24 * HOUR_MS, range: 'from 10s to 24h' }),
-    ) ?? 10 * MINUTE_MS;
-  const maxStaleMs =
-    read('GATEWAY_JWKS_MAX_STALE', (text) =>
-      parseDurationWithin(text, { leastMs: MINUTE_MS, mostMs: 720 * HOUR_MS, range: 'from 1m to 720h' }),
-    ) ?? 24 * HOUR_MS;
+  const clockSkewMs = read('GATEWAY_TOKEN_CLOCK_SKEW', durationBetween('0s', '5m')) ?? 30_000;
+  const refreshMs = read('GATEWAY_JWKS_REFRESH', durationBetween('10s', '24h')) ?? 600_000;
+  const maxStaleMs = read('GATEWAY_JWKS_MAX_STALE', durationBetween('1m', '720h')) ?? 86_400_000;
   if (maxStaleMs < refreshMs) {
     const message =
-      'is shorter than GATEWAY_JWKS_REFRESH, so keys would be given up before they are fetched anew';
+      'is shorter than GATEWAY_JWKS_REFRESH, so keys would be given up before they are fetched again';
     faults.push({ setting: 'GATEWAY_JWKS_MAX_STALE', message: `${message}; accepted: at least as long` });
   }
-  return { clockSkewMs: clockSkewMs ?? 30_000, refreshMs, maxStaleMs };
+  return { clockSkewMs, refreshMs, maxStaleMs };
 }
 
-/** Whether tokens can be for this URL; if not, that is added to the faults. `issuersIn` is the setting that has the issuers. */
+/** Whether tokens can be for this URL; if not, adds a fault. `issuersIn` is the setting that has the issuers. */
 export function takesTokens(
   { faults, isSet }: ReadSettings,
   publicUrl: string | undefined,
@@ -38,7 +27,7 @@ export function takesTokens(
   if (publicUrl === undefined) {
     if (!isSet('GATEWAY_PUBLIC_URL')) {
       const beside = issuersIn === 'GATEWAY_ISSUERS_JSON' ? issuersIn : `the issuers of ${issuersIn}`;
-      const message = `is not set beside ${beside}; tokens have to be for this URL with /mcp behind it`;
+      const message = `is not set beside ${beside}; tokens must be for this URL followed by /mcp`;
       faults.push({ setting: 'GATEWAY_PUBLIC_URL', message });
     }
     return false;

@@ -1,12 +1,10 @@
-import { readProblem } from '@svc/edge';
 import { isLoopbackHost } from '@svc/protocol';
 import type { ValkeyConfig } from './model.ts';
 import { bad, good, quoted, type Parsed } from './parse/parsed.ts';
-import type { ReadSettings } from './read-settings.ts';
-import type { ReadFile } from './tls-files.ts';
+import { readNamedFile, type ReadFile, type ReadSettings } from './read-settings.ts';
 
 interface LoadedValkey {
-  /** Undefined where no Valkey is configured. */
+  /** Undefined if no Valkey is configured. */
   readonly valkey: ValkeyConfig | undefined;
   readonly warnings: readonly string[];
 }
@@ -16,7 +14,7 @@ type Address = Omit<ValkeyConfig, 'password' | 'prefix'>;
 const STANDARD_PORT = 6379;
 const DEPENDENT = ['GATEWAY_VALKEY_PASSWORD_FILE', 'GATEWAY_VALKEY_PREFIX'] as const;
 
-/** By what gateways share limits and revoked keys. */
+/** Reads which Valkey the gateways share limits and revoked keys through. */
 export function readValkey({ faults, isSet, read }: ReadSettings, readFile: ReadFile): LoadedValkey {
   const address = read('GATEWAY_VALKEY_URL', parseValkeyUrl);
   const password = read('GATEWAY_VALKEY_PASSWORD_FILE', (path) => readPassword(path, readFile));
@@ -36,13 +34,13 @@ function warningsFor({ host, tls, password }: ValkeyConfig): readonly string[] {
   const warnings: string[] = [];
   if (!tls) {
     warnings.push(
-      'GATEWAY_VALKEY_URL is not rediss://, so whoever is on the way can read the password, change limits and ' +
-        'hide revocations; use rediss://, or keep this network to the gateways and Valkey',
+      'GATEWAY_VALKEY_URL is not rediss://, so anyone on the network path can read the password, change limits and ' +
+        'hide revocations; use rediss://, or reserve this network for the gateways and Valkey',
     );
   }
   if (password === undefined) {
     warnings.push(
-      'GATEWAY_VALKEY_URL is used without a password, so whoever reaches Valkey can lift limits and refuse keys; ' +
+      'GATEWAY_VALKEY_URL is used without a password, so anyone who reaches Valkey can lift limits and refuse keys; ' +
         'give Valkey a password and name its file in GATEWAY_VALKEY_PASSWORD_FILE',
     );
   }
@@ -52,8 +50,8 @@ function warningsFor({ host, tls, password }: ValkeyConfig): readonly string[] {
 /** Problems do not show the URL: it may carry a password. */
 function parseValkeyUrl(text: string): Parsed<Address> {
   const accepted =
-    'accepted: rediss://<host>:<port>, or redis:// without TLS, with <user>@ before and /<number of the database> ' +
-    'behind it where they are needed';
+    'accepted: rediss://<host>:<port>, or redis:// without TLS, with <user>@ before the host and /<database number> ' +
+    'after it if needed';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const [, secure] = /^(?:redis|valkey)(s?):$/.exec(url?.protocol ?? '') ?? [];
   if (url === undefined || secure === undefined || url.hostname === '') {
@@ -61,12 +59,12 @@ function parseValkeyUrl(text: string): Parsed<Address> {
   }
   if (url.password !== '') {
     return bad(
-      'must not carry the password; put it into a file and name that in GATEWAY_VALKEY_PASSWORD_FILE',
+      'must not carry the password; put it into a file and name that file in GATEWAY_VALKEY_PASSWORD_FILE',
     );
   }
   const [, database] = /^\/?(\d{0,5})$/.exec(url.pathname) ?? [];
   if (database === undefined || url.search !== '' || url.hash !== '') {
-    return bad(`must not carry a path but the number of a database, a query or a fragment; ${accepted}`);
+    return bad(`must not carry a path other than a database number, a query or a fragment; ${accepted}`);
   }
   const username = decoded(url.username);
   if (username === undefined) return bad(`carries a user name with a faulty % escape; ${accepted}`);
@@ -88,16 +86,13 @@ function decoded(text: string): string | undefined {
 }
 
 function readPassword(path: string, readFile: ReadFile): Parsed<string> {
-  const accepted = 'accepted: the path of a readable file that holds the password alone';
-  let text: string;
-  try {
-    text = readFile(path);
-  } catch (error) {
-    return bad(`names a file that cannot be read: ${readProblem(error)}; ${accepted}`);
-  }
-  const password = text.replace(/\r?\n$/, '');
+  const accepted = 'a readable file that holds the password alone';
+  const text = readNamedFile(path, readFile, accepted);
+  if (!text.ok) return text;
+  const password = text.value.replace(/\r?\n$/, '');
   if (password === '' || /[\r\n]/.test(password)) {
-    return bad(`names a file that holds ${password === '' ? 'nothing' : 'several lines'}; ${accepted}`);
+    const problem = `names a file that holds ${password === '' ? 'nothing' : 'several lines'}`;
+    return bad(`${problem}; accepted: the path of ${accepted}`);
   }
   return good(password);
 }

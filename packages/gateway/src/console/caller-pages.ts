@@ -4,7 +4,7 @@ import type { ServedPaths } from '../http/server.ts';
 
 const READ = ['GET', 'HEAD'];
 
-/** The pages of callers, at the listener of their calls: nothing but files, which ask the APIs there for all they show. */
+/** The pages for callers, at the listener of their calls: only files, which get everything they show from the APIs there. */
 export function createCallerPages(embedded: string, basePath: string): ServedPaths {
   const find = createAssets(embedded, 'caller', basePath);
   return {
@@ -14,7 +14,7 @@ export function createCallerPages(embedded: string, basePath: string): ServedPat
         : undefined,
     serve(exchange) {
       const [path = ''] = (exchange.request.url ?? '').split('?');
-      // The path of the public URL may stand before.
+      // The path of the public URL may precede it.
       const asset = find(path.slice(Math.max(0, path.lastIndexOf(CONSOLE_PATH))));
       if (asset === undefined) {
         exchange.send(308, [...SECURITY_HEADERS, 'Location', `${basePath}${CONSOLE_PATH}`], []);

@@ -6,15 +6,15 @@ import { forwardRequest } from '@svc/edge/console';
 import type { CallErrorCode } from '../core/call-error.ts';
 import { errorResponse } from '../http/error-response.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
-import { withoutHeader } from './without-header.ts';
 
-/** Who sent the request to the primary. Only processes of the gateway's user reach the socket that this comes over. */
+/** The header with the address that sent the request to the primary. Only processes of the gateway's user reach the socket. */
 const SOURCE = 'Svc-Console-Source';
-/** To one worker: a connection may bring any number of requests before it takes an answer. */
+/** To one worker: a connection may send any number of requests before it reads an answer. */
 const MAX_FORWARDED = 256;
-/** Above what the primary reads, which adds headers of its own. */
+/** More than the primary reads, since it adds headers of its own. */
 const MAX_HEADER_BYTES = 32_768;
-/** In the primary, which serves no calls: hands what is for the APIs to its workers in turn. `folder` has their sockets. */
+
+/** In the primary, which serves no calls: hands requests to the APIs to its workers in turn. `folder` has their sockets. */
 export function forwardToWorkers(channel: PrimaryChannel, folder: string): RequestListener {
   const agent = new Agent({ maxSockets: MAX_FORWARDED });
   const paths = new Map<number, string>();
@@ -44,7 +44,7 @@ export function forwardToWorkers(channel: PrimaryChannel, folder: string): Reque
   };
 }
 
-/** In a worker. Resolves when the primary has been told of it. */
+/** In a worker. Resolves when the primary knows its socket. */
 export async function serveForwarded(channel: WorkerChannel, accept: RequestListener): Promise<() => void> {
   const path = await channel.ask('console_socket', undefined);
   const settings = { requireHostHeader: false, maxHeaderSize: MAX_HEADER_BYTES };
@@ -55,7 +55,7 @@ export async function serveForwarded(channel: WorkerChannel, accept: RequestList
     accept(request, response);
   });
   server.maxHeadersCount = 0;
-  // Otherwise the primary listens and hands each connection over: one that this worker dies with would wait for ever.
+  // Otherwise the primary would listen and hand connections over, and one whose worker dies would wait forever.
   server.listen({ path, exclusive: true });
   await once(server, 'listening');
   channel.tell('console_reachable', { path });
@@ -66,4 +66,11 @@ function refuse(response: ServerResponse, code: CallErrorCode, message: string):
   const { status, body } = errorResponse(code, message);
   response.writeHead(status, ['Content-Type', 'application/json', 'Cache-Control', 'no-store']);
   response.end(body);
+}
+
+/** `raw` alternates names and values, as `IncomingMessage.rawHeaders` does. */
+export function withoutHeader(raw: readonly string[], name: string): string[] {
+  return raw.flatMap((text, at) =>
+    at % 2 === 0 && text.toLowerCase() !== name.toLowerCase() ? [text, raw[at + 1] ?? ''] : [],
+  );
 }

@@ -1,42 +1,32 @@
 import type { RequestListener } from 'node:http';
-import type { GatewayConfig } from '../config/model.ts';
 import type { Service } from '../services/service.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { STEP_MS } from '../telemetry/recent/batch.ts';
+import { monotonicClock, STEP_MS, type ProcessState, type ServiceOffers } from '../telemetry/recent/batch.ts';
 import { createHistory } from '../telemetry/recent/history.ts';
-import { monotonicClock } from '../telemetry/recent/monotonic-clock.ts';
 import { createTally, type TallyOptions } from '../telemetry/recent/tally.ts';
 import { createWarnings } from '../telemetry/recent/warnings.ts';
 import type { WorkerChannel } from '../cluster/channel.ts';
-import { configuredKeys } from './data/configured-keys.ts';
 import { serveForwarded } from './forward-to-worker.ts';
-import { openConsole } from './open-console.ts';
-import { createStateReport } from './state-report.ts';
+import { openConsole, type ConsoleOptions } from './open-console.ts';
 
-/** What a serving process does for the console of operators. */
+/** The part of a serving process in the console of operators. */
 export interface ConsolePart {
   readonly observe: Observe;
-  /** `accept` serves a request that is for the APIs. Resolves to what is to be done last. */
+  /** `accept` serves requests to the APIs. Resolves to what must be called last. */
   open(accept: RequestListener): Promise<() => Promise<void> | void>;
 }
 
-export interface ConsolePartOptions {
-  readonly config: GatewayConfig;
-  readonly embedded: string;
-  /** To the primary, which holds the console where there is one. */
+export interface ConsolePartOptions extends ConsoleOptions {
+  /** To the primary, which then has the console. */
   readonly channel: WorkerChannel | undefined;
-  readonly replica: string;
-  readonly version: string;
-  /** Of the configuration. */
-  readonly warnings: readonly string[];
   readonly isCapability: TallyOptions['isCapability'];
   readonly services: () => Iterable<Pick<Service, 'id' | 'catalog' | 'registry'>>;
-  readonly configured: () => GatewayConfig['services'];
-  readonly observe: Observe;
 }
 
+const IN_FLIGHT_MAX = 1000;
+
 export function createConsolePart(options: ConsolePartOptions): ConsolePart {
-  const { config, channel } = options;
+  const { channel } = options;
   const startedAt = performance.now();
   const history = createHistory();
   const warnings = createWarnings(options.warnings);
@@ -55,18 +45,13 @@ export function createConsolePart(options: ConsolePartOptions): ConsolePart {
     },
     async open(accept) {
       if (channel === undefined) {
-        const listener = await openConsole({
-          config,
-          embedded: options.embedded,
+        const refresh = (): void => tally.flush();
+        const listener = await openConsole(options, {
           history,
-          refresh: () => tally.flush(),
+          refresh,
           warnings,
-          keys: () => configuredKeys(options.configured(), config.hasServicesFile),
-          replica: options.replica,
-          version: options.version,
           startedAt,
           forward: accept,
-          observe: options.observe,
         });
         return () => listener.close();
       }
@@ -78,5 +63,44 @@ export function createConsolePart(options: ConsolePartOptions): ConsolePart {
         close();
       };
     },
+  };
+}
+
+/** Reports the services of this process; their offers only if they have changed since the last report. */
+function createStateReport(
+  services: () => Iterable<Pick<Service, 'id' | 'catalog' | 'registry'>>,
+): () => ProcessState {
+  let told = '';
+
+  return () => {
+    const all = [...services()];
+    const inFlight: (readonly [string, number])[] = [];
+    for (const { registry } of all) {
+      for (const { connId, inFlight: calls } of registry.sessions) {
+        if (calls > 0 && inFlight.length < IN_FLIGHT_MAX) inFlight.push([connId, calls]);
+      }
+    }
+    const now = JSON.stringify(
+      all.map(({ id, catalog }) => [
+        id,
+        catalog.offers.map(({ keyId, instanceId, digest }) => [keyId, instanceId, digest]),
+      ]),
+    );
+    if (now === told) return { inFlight, offers: undefined };
+    told = now;
+    return { inFlight, offers: all.map(offersOf) };
+  };
+}
+
+function offersOf({ id, catalog }: Pick<Service, 'id' | 'catalog'>): ServiceOffers {
+  return {
+    service: id,
+    capabilities: (catalog.description?.manifest ?? []).map(({ name }) => name),
+    offers: catalog.offers.map(({ keyId, instanceId, description }) => ({
+      keyId,
+      instanceId,
+      version: description.openapi.info.version,
+      capabilities: description.manifest.map(({ name }) => name),
+    })),
   };
 }

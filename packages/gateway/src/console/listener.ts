@@ -16,12 +16,13 @@ import { isLoopbackHost } from '@svc/protocol';
 import { createRateLimiter } from '../access/rate-limit.ts';
 import type { CallErrorCode } from '../core/call-error.ts';
 import type { GatewayConfig } from '../config/model.ts';
+import { originOf } from '../config/parse/urls.ts';
 import { takesGzip } from '../http/compress.ts';
 import { errorResponse } from '../http/error-response.ts';
 import { watchStalled } from '../http/response-writer.ts';
 import { createSourceResolver } from '../network/client-address.ts';
 import type { Observe } from '../telemetry/events.ts';
-import { withoutHeader } from './without-header.ts';
+import { withoutHeader } from './forward-to-worker.ts';
 
 export interface ConsoleListener {
   close(): Promise<void>;
@@ -31,9 +32,9 @@ export interface ListenerOptions {
   readonly config: GatewayConfig & { readonly console: NonNullable<GatewayConfig['console']> };
   /** See `createAssets`. */
   readonly embedded: string;
-  /** What a data endpoint answers, as JSON; undefined for an unknown one. */
+  /** The answer of a data endpoint, as JSON; undefined for an unknown one. */
   readonly data: (name: string, query: URLSearchParams) => Promise<string> | undefined;
-  /** Serves what is for the APIs, as the listener of callers would. */
+  /** Serves requests to the APIs like the listener of callers. */
   readonly forward: RequestListener;
   readonly observe: Observe;
 }
@@ -41,9 +42,9 @@ export interface ListenerOptions {
 const DATA_PATH = `${CONSOLE_PATH}data/`;
 /** The APIs that pages call with an API key, of the default service and of others. */
 const API = /^(?:\/s\/[^/]+)?\/(?:api\/v1\/.*|openapi\.json)$/;
-/** Few people look at it, each with a handful of connections. */
+/** Few people open it, each with a handful of connections. */
 const MAX_CONNECTIONS = 256;
-/** Whose wrong tokens are counted. */
+/** For how many sources wrong tokens are counted. */
 const SOURCES_MAX = 10_000;
 const HOST_ADVICE =
   'use the address in GATEWAY_CONSOLE_ADDR, the host of GATEWAY_PUBLIC_URL or a name in the certificate';
@@ -71,7 +72,7 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
     advice: HOST_ADVICE,
   });
 
-  /** Whether it is the operator who asks; answers when it is not. */
+  /** Whether the operator asks; otherwise answers the request. */
   function isOperator(request: IncomingMessage, response: ServerResponse): boolean {
     const source = resolveSource(request.socket.remoteAddress ?? '', request.rawHeaders);
     if (source === 'malformed') {
@@ -100,7 +101,7 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
   function answerApi(request: IncomingMessage, response: ServerResponse): void {
     if (request.headers.authorization !== undefined) {
       if (!isOperator(request, response)) return;
-      // Behind it the API key is the only credential.
+      // The API key must be the only credential that the APIs get.
       request.rawHeaders = withoutHeader(request.rawHeaders, 'authorization');
     }
     forward(request, response);
@@ -155,7 +156,7 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
   };
 
   const settings = {
-    // Node's own answer would be no JSON.
+    // The answer of Node.js would not be JSON.
     requireHostHeader: false,
     headersTimeout: 10_000,
     requestTimeout: 10_000 + 2 * config.bodyReadTimeoutMs,
@@ -169,14 +170,8 @@ export async function openListener(options: ListenerOptions): Promise<ConsoleLis
   const showToken = boundConnections(server, MAX_CONNECTIONS);
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   const bound = await listen(server, address, 'GATEWAY_CONSOLE_ADDR', onAcceptFailure);
-  const host = address.host ?? 'localhost';
-  const origin = `${config.tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
-  observe({
-    event: 'console_listening',
-    url: `${origin}${CONSOLE_PATH}`,
-    address: bound.address,
-    port: bound.port,
-  });
+  const url = `${originOf(config, address.host, bound.port)}${CONSOLE_PATH}`;
+  observe({ event: 'console_listening', url, address: bound.address, port: bound.port });
   return {
     close: () =>
       new Promise((resolve) => {

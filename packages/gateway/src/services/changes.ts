@@ -3,7 +3,7 @@ import { agentKeyId, DEFAULT_SERVICE } from '@svc/protocol';
 import type { ServiceConfig } from '../config/model.ts';
 import type { ServiceChanges } from '../telemetry/events.ts';
 
-/** Undefined when the services are the same. */
+/** Undefined if nothing has changed. */
 export function changesBetween(
   before: readonly ServiceConfig[],
   after: readonly ServiceConfig[],
@@ -32,7 +32,7 @@ function namedKeys({ id, keys }: ServiceConfig): readonly Named[] {
   return keys.map((record) => [inService(id, record.name), record]);
 }
 
-/** By their ids, as other log records name them. */
+/** Named by their ids, as in other log records. */
 function namedAgentKeys({ id, agentPublicKeys }: ServiceConfig): readonly Named[] {
   return agentPublicKeys.map((key) => [inService(id, agentKeyId(key)), true]);
 }

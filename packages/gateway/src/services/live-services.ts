@@ -9,26 +9,25 @@ import { createService, type Service, type ServiceParts } from './service.ts';
 
 /** The services of this process, which may change while it runs. */
 export interface LiveServices extends ServicesByPath {
-  /** There is always one. */
   readonly ofDefault: Service;
   find(id: string): Service | undefined;
   readonly all: Iterable<Service>;
   agentKey(keyId: string): AgentKey | undefined;
   readonly metadata: ServedPaths;
-  /** Whether any has an agent. */
+  /** Whether any service has an agent. */
   readonly agentConnected: boolean;
-  /** As of a registry; where all are wanted, those of every service. */
+  /** Like that of a registry; `all` asks for the databases of every service. */
   databasesReady(which: WhichDatabases): boolean;
   /** Whether any service takes tokens. */
   readonly takesTokens: boolean;
-  /** Of all services, also of those that there were. */
+  /** Of all services, including those that were removed. */
   readonly tokenCounters: TokenCounters;
-  /** From now on there are these; the default one is among them. */
+  /** Replaces all services; the default one is among `configs`. */
   set(configs: readonly ServiceConfig[]): void;
   close(): void;
 }
 
-/** `onService` is called for each service when it comes. */
+/** `onService` is called for each new service. */
 export function createLiveServices(
   configs: readonly ServiceConfig[],
   parts: ServiceParts,
@@ -37,19 +36,15 @@ export function createLiveServices(
   const services = new Map<string, Service>();
   let agentKeys: ReadonlyMap<string, AgentKey> = new Map();
   let resources: ReadonlyMap<string, ProtectedResource> = new Map();
-  /** Asked for with each request. */
+  /** Kept, since each request asks for it. */
   let takesTokens = false;
-  /** What verifiers had counted that are there no more. */
-  const ended = { cacheHits: 0, cacheMisses: 0, fetchFailures: 0 };
-  // Refuses whoever asks for a service that there is not, just as one that there is.
+  /** The counters of verifiers that are closed. */
+  let ended: TokenCounters = { cacheHits: 0, cacheMisses: 0, fetchFailures: 0 };
+  // Refuses callers of an unknown service exactly like an existing service does.
   const nobody = createService('', undefined, () => false, parts);
 
   function set(next: readonly ServiceConfig[]): void {
-    agentKeys = new Map(
-      next.flatMap(({ id, agentPublicKeys }) =>
-        agentPublicKeys.map((publicKey) => [agentKeyId(publicKey), { publicKey, service: id }] as const),
-      ),
-    );
+    agentKeys = agentKeysOf(next);
     for (const service of services.values()) {
       if (!next.some(({ id }) => id === service.id)) {
         change(service, undefined);
@@ -71,10 +66,8 @@ export function createLiveServices(
     }
     takesTokens = next.some(({ tokens }) => tokens !== undefined);
     resources = new Map(
-      [...services.values()].flatMap(({ protectedResource }) =>
-        [...(protectedResource?.routes.keys() ?? [])].flatMap((path) =>
-          protectedResource === undefined ? [] : [[path, protectedResource] as const],
-        ),
+      [...services.values()].flatMap(({ protectedResource: resource }) =>
+        resource === undefined ? [] : Array.from(resource.routes.keys(), (path) => [path, resource] as const),
       ),
     );
   }
@@ -83,9 +76,7 @@ export function createLiveServices(
     const before = service.tokens;
     service.setTokens(tokens);
     if (before === undefined || before === service.tokens) return;
-    ended.cacheHits += before.counters.cacheHits;
-    ended.cacheMisses += before.counters.cacheMisses;
-    ended.fetchFailures += before.counters.fetchFailures;
+    ended = sumOf(ended, before.counters);
   }
 
   set(configs);
@@ -103,7 +94,7 @@ export function createLiveServices(
       find: (path) => resources.get(path)?.routes.get(path),
       serve(exchange) {
         const [path = ''] = (exchange.request.url ?? '').split('?');
-        // The path of the public URL may stand before.
+        // The path of the public URL may precede it.
         resources.get(path.slice(path.lastIndexOf(WELL_KNOWN)))?.serve(exchange);
       },
     },
@@ -119,17 +110,29 @@ export function createLiveServices(
       return takesTokens;
     },
     get tokenCounters() {
-      const sum = { ...ended };
-      for (const { tokens } of services.values()) {
-        sum.cacheHits += tokens?.counters.cacheHits ?? 0;
-        sum.cacheMisses += tokens?.counters.cacheMisses ?? 0;
-        sum.fetchFailures += tokens?.counters.fetchFailures ?? 0;
-      }
-      return sum;
+      return [...services.values()].reduce((sum, { tokens }) => sumOf(sum, tokens?.counters), ended);
     },
     set,
     close() {
       for (const { tokens } of services.values()) tokens?.close();
     },
   };
+}
+
+function sumOf(counters: TokenCounters, others: TokenCounters | undefined): TokenCounters {
+  if (others === undefined) return counters;
+  return {
+    cacheHits: counters.cacheHits + others.cacheHits,
+    cacheMisses: counters.cacheMisses + others.cacheMisses,
+    fetchFailures: counters.fetchFailures + others.fetchFailures,
+  };
+}
+
+/** By their ids. */
+export function agentKeysOf(services: readonly ServiceConfig[]): ReadonlyMap<string, AgentKey> {
+  return new Map(
+    services.flatMap(({ id, agentPublicKeys }) =>
+      agentPublicKeys.map((publicKey) => [agentKeyId(publicKey), { publicKey, service: id }] as const),
+    ),
+  );
 }

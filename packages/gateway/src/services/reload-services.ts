@@ -1,23 +1,23 @@
 import type { LoadedServices } from '../config/load.ts';
 import type { ServiceConfig } from '../config/model.ts';
-import type { ReadFile } from '../config/tls-files.ts';
+import type { ReadFile } from '../config/read-settings.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { changesBetween } from './changes.ts';
 import { watchFiles, type FileWatch } from './watch-files.ts';
 
 export interface ReloadOptions {
   readonly paths: readonly string[];
-  /** All services as the settings and these contents have them, or everything that is wrong. */
+  /** Loads all services from the settings and these contents, or returns everything that is wrong. */
   readonly load: (readFile: ReadFile) => LoadedServices;
-  /** As they were loaded at the start. */
+  /** The services that were loaded at the start. */
   readonly services: readonly ServiceConfig[];
-  /** Gets all of them when any of them is different. */
+  /** Gets all services when any of them has changed. */
   readonly apply: (services: readonly ServiceConfig[]) => void;
   readonly observe: Observe;
   readonly intervalMs?: number;
 }
 
-/** Takes what the files of keys and services hold, all of it or nothing, whenever that changes. */
+/** Takes over the contents of the files of keys and services whenever they change: all of them, or none if any is faulty. */
 export function reloadServices(options: ReloadOptions): FileWatch {
   const { paths, load, apply, observe } = options;
   let { services } = options;

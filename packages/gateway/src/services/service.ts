@@ -11,7 +11,7 @@ import type { DocumentOptions } from '../api/openapi/document.ts';
 import { createOpenApiHandler } from '../api/openapi/serve.ts';
 import { createProtectedResource, type ProtectedResource } from '../api/protected-resource.ts';
 import { createRestCall } from '../api/rest/call.ts';
-import { createRegistry, type Registry, type WhichDatabases } from '../agents/registry.ts';
+import { createRegistry, type Registry } from '../agents/registry.ts';
 import type { SessionDirectory } from '../agents/session-directory.ts';
 import type { Authenticator } from '../auth/api-keys/authenticator.ts';
 import { createAuthenticate } from '../auth/authenticate.ts';
@@ -22,7 +22,7 @@ import { createAgentWait } from '../calls/wait-for-agent.ts';
 import { createPermitCall } from '../calls/permit-call.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
 import { describedFields } from '../catalog/described-fields.ts';
-import type { TokenConfig } from '../config/model.ts';
+import type { GatewayConfig, TokenConfig } from '../config/model.ts';
 import type { Compressor } from '../http/compress.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';
 import type { ServiceHandlers } from '../http/server.ts';
@@ -31,68 +31,56 @@ import type { GatewayTraces } from '../telemetry/traces.ts';
 import type { OpenKeySet } from '../cluster/shared/shared-issuers.ts';
 import { pathPrefixOf } from '../core/service-id.ts';
 
-/** Agents, what they offer, and who may call it: of one service, and of no other. */
+/** The agents of one service, what they offer, and who may call it. */
 export interface Service {
   readonly id: string;
-  /** From now on no call waits for an agent. */
+  /** No call waits for an agent from now on. */
   stopWaiting(): void;
   readonly registry: Registry;
   readonly catalog: Catalog;
   readonly directory: SessionDirectory;
-  /** The same for as long as the service is there. */
+  /** They stay the same object while the service exists. */
   readonly handlers: ServiceHandlers;
-  /** Undefined where no issuer's tokens are taken, as `tokens`. */
+  /** Undefined, like `tokens`, if the service takes no issuer's tokens. */
   readonly protectedResource: ProtectedResource | undefined;
   readonly tokens: OpenTokens | undefined;
   readonly described: () => DocumentOptions;
-  /** From now on these issuers' tokens are taken; where they stay the same, so do their keys. */
+  /** Takes the tokens of these issuers from now on. Issuers that stay the same keep their keys. */
   setTokens(config: TokenConfig | undefined): void;
 }
 
 /** What all services of the process share. */
 export interface ServiceParts {
+  readonly config: GatewayConfig;
   readonly authenticator: Authenticator;
   readonly sharePermissions: SharePermissions;
   readonly directoryOf: (service: string, registry: Registry, catalog: Catalog) => SessionDirectory;
-  /** Without a trailing slash. */
-  readonly publicUrl: string | undefined;
   readonly refuseOrigin: McpOptions['refuseOrigin'];
   readonly bodyLimits: BodyLimits;
   readonly rateLimiter: RequestLimiter | undefined;
   readonly principalRate: RequestLimiter | undefined;
-  /** Undefined where no key can be revoked. */
+  /** Undefined if no key can be revoked. */
   readonly revocations: { readonly known: boolean } | undefined;
-  /** Another process checks keys. */
+  /** Whether another process checks keys. */
   readonly hasPrimary: boolean;
   readonly limitCalls: (callCapability: CallCapability) => CallCapability;
   readonly sessions: Sessions;
-  /** How keys of issuers are fetched. */
+  /** Fetches the keys of issuers. */
   readonly fetchBytes: FetchBytes;
-  /** Where another process fetches the keys of issuers. */
+  /** Set if another process fetches the keys of issuers. */
   readonly openKeySet: OpenKeySet | undefined;
-  /** Undefined where answers are not compressed. */
+  /** Undefined if answers are not compressed. */
   readonly compressor: Compressor | undefined;
-  /** Whether tools are listed with the schemas of their results. */
-  readonly mcpOutputSchema: boolean;
-  /** Whether clients of MCP get a session id. */
-  readonly mcpSessions: boolean;
-  /** Those of MCP that are served. */
-  readonly mcpRevisions: readonly string[];
   readonly shuttingDown: HealthState['shuttingDown'];
-  /** Of the gateway itself. */
   readonly version: string;
-  /** Undefined where none are made. */
+  /** Undefined if none are made. */
   readonly traces?: GatewayTraces | undefined;
   readonly observe: Observe;
   readonly now: () => number;
   readonly settling: Settling;
-  /** Of which databases `/readyz` tells; undefined where it asks for none. */
-  readonly readyDatabases: WhichDatabases | undefined;
-  /** How long a call waits when its last agent was lost just before; 0: not at all. */
-  readonly agentWaitMs: number;
 }
 
-/** What changes with the issuers of a service. */
+/** The parts of a service that change with its issuers. */
 interface Connected {
   readonly handlers: ServiceHandlers;
   readonly protectedResource: ProtectedResource | undefined;
@@ -107,9 +95,10 @@ export function createService(
   isAgentKey: (keyId: string) => boolean,
   parts: ServiceParts,
 ): Service {
-  const { observe } = parts;
-  const revisions = createRevisions(parts.mcpRevisions);
-  const agentWait = parts.agentWaitMs > 0 ? createAgentWait(parts.agentWaitMs) : undefined;
+  const { observe, authenticator, principalRate, revocations, bodyLimits, traces } = parts;
+  const { readyDatabases, publicUrl, mcpRevisions, mcpSessions, mcpOutputSchema, agentWaitMs } = parts.config;
+  const revisions = createRevisions(mcpRevisions);
+  const agentWait = agentWaitMs > 0 ? createAgentWait(agentWaitMs) : undefined;
   const registry = createRegistry(Math.random, {
     added(link) {
       parts.settling.came(id);
@@ -138,7 +127,6 @@ export function createService(
         onKeys: observe,
         openKeySet: parts.openKeySet?.(id),
       });
-    const { authenticator, principalRate, revocations, bodyLimits } = parts;
     const authenticate = createAuthenticate({
       service: id,
       authenticator,
@@ -146,16 +134,6 @@ export function createService(
       principalRate,
       revocations,
     });
-    const {
-      readyDatabases,
-      publicUrl,
-      rateLimiter,
-      refuseOrigin,
-      sessions,
-      mcpOutputSchema,
-      version,
-      traces,
-    } = parts;
     const prefix = pathPrefixOf(id);
     const described = {
       publicUrl: publicUrl === undefined && prefix !== '' ? prefix : publicUrl && `${publicUrl}${prefix}`,
@@ -168,7 +146,6 @@ export function createService(
       shuttingDown: parts.shuttingDown,
       settled: () => parts.settling.settled,
     });
-    const takesTokens = tokens !== undefined;
     const handlers: ServiceHandlers = {
       call: createRestCall({
         authenticate,
@@ -180,20 +157,20 @@ export function createService(
       }),
       mcp: createMcpHandler({
         authenticate,
-        refuseOrigin,
+        refuseOrigin: parts.refuseOrigin,
         bodyLimits,
-        rateLimiter,
+        rateLimiter: parts.rateLimiter,
         principalRate,
         revisions,
         serveMessage: createServeMessage({
           catalog,
           permitCall,
-          sessions,
-          issuesSessions: parts.mcpSessions,
+          sessions: parts.sessions,
+          issuesSessions: mcpSessions,
           revisions,
-          takesTokens,
+          takesTokens: tokens !== undefined,
           outputSchemas: mcpOutputSchema,
-          version,
+          version: parts.version,
           traces,
         }),
       }),

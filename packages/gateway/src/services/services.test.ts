@@ -23,7 +23,8 @@ import {
   type PeerByHand,
 } from '../agents/unauthenticated-peer.testing.ts';
 import { createKey } from '../auth/api-keys/create-key.ts';
-import { loadConfig, loadServices, type Environment } from '../config/load.ts';
+import { loadConfig, loadServices } from '../config/load.ts';
+import type { Environment } from '../config/read-settings.ts';
 import { startGateway, type RunningGateway } from '../gateway.ts';
 import { ask, type Answer } from '../http/server-by-hand.testing.ts';
 import type { GatewayEvent } from '../telemetry/events.ts';
@@ -77,8 +78,7 @@ async function start(content: string, changes: Environment = {}): Promise<void> 
     verifier: { verify: async (plaintext, hash) => compareSync(plaintext, hash), close: async () => {} },
     replica: createOnlyProcess(randomUUID(), randomBytes(32)),
     loadServices: (readFile) => loadServices(env, readFile),
-    version: '0',
-    consoleAssets: '',
+    executable: { version: '0', consoleAssets: '' },
   });
 }
 

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { ReadFile } from '../config/tls-files.ts';
+import type { ReadFile } from '../config/read-settings.ts';
 
 export interface FileWatch {
-  /** Looks now, besides every two seconds. */
+  /** Looks now, in addition to every two seconds. */
   look(): void;
   close(): void;
 }
@@ -12,12 +12,12 @@ export interface FileWatch {
 type Content = { readonly bytes: Buffer } | { readonly error: unknown };
 
 const INTERVAL_MS = 2000;
-/** A pipe in the place of a file would otherwise be waited for, for ever. */
+/** Without O_NONBLOCK, opening a pipe in place of a file would never end. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Calls `onContent` at the first look, and whenever the files hold something else than at the look before. Their contents
- * count and nothing else of them: files are replaced, links led elsewhere, clocks set, in whatever way.
+ * Calls `onContent` at the first look, and whenever the contents differ from those of the look before. Nothing but the
+ * contents counts, in whatever way files are replaced, links changed and clocks set.
  */
 export function watchFiles(
   paths: readonly string[],
@@ -32,7 +32,7 @@ export function watchFiles(
 
   function look(): void {
     if (looking) {
-      // What is being read may be older than what the caller wants to be seen.
+      // The contents being read may be older than those that the caller wants to be seen.
       lookAgain = true;
       return;
     }

@@ -1,17 +1,16 @@
 import type { KeysEvent } from '@svc/identity';
 
-/** Everything the gateway reports. `telemetry/` turns it into log lines and metrics; nothing else does. */
+/** Everything the gateway reports. Only `telemetry/` turns events into log records and metrics. */
 export type GatewayEvent =
   | { readonly event: 'listening'; readonly url: string; readonly address: string; readonly port: number }
   | { readonly event: 'metrics_listening'; readonly address: string; readonly port: number }
-  /** Operators open the console there. */
   | {
       readonly event: 'console_listening';
       readonly url: string;
       readonly address: string;
       readonly port: number;
     }
-  /** Somebody sent a token to the console that is not its own. */
+  /** A wrong token was sent to the console. */
   | { readonly event: 'console_token_refused'; readonly source: string }
   | {
       readonly event: 'accept_failed';
@@ -22,7 +21,7 @@ export type GatewayEvent =
   | RequestEvent
   | {
       readonly event: 'agent_connected';
-      /** Only where there may be several. */
+      /** Only with several services. */
       readonly service?: string | undefined;
       readonly conn_id: string;
       readonly instance_id: string;
@@ -37,14 +36,14 @@ export type GatewayEvent =
       readonly reason: string;
     }
   | { readonly event: 'agent_rejected'; readonly source: string; readonly reason: string }
-  /** Once for each process of an agent too old to hold more than one link. */
+  /** Once for each process of an agent that is too old to hold more than one link. */
   | {
       readonly event: 'agent_single_link';
       readonly conn_id: string;
       readonly instance_id: string;
       readonly source: string;
     }
-  /** An agent looks for further links and gets to this process again and again. Once for each search. */
+  /** An agent that looks for further links reaches only this process again and again. Once for each search. */
   | {
       readonly event: 'links_short';
       readonly instance_id: string;
@@ -53,7 +52,7 @@ export type GatewayEvent =
       readonly links_per_replica: number;
     }
   | { readonly event: 'fleet_changed'; readonly replicas: number; readonly replicas_before: number }
-  /** The name of GATEWAY_REPLICAS; `replicas` is the last count, which holds. */
+  /** The name of GATEWAY_REPLICAS cannot be looked up; the last count, `replicas`, remains valid. */
   | {
       readonly event: 'replicas_lookup_failed';
       readonly name: string;
@@ -62,7 +61,7 @@ export type GatewayEvent =
     }
   | { readonly event: 'replicas_lookup_back'; readonly name: string; readonly replicas: number }
   | {
-      /** Once for each difference; the description of the first agent, the newest, is served. */
+      /** Once for each difference; the description of the first agent, which is the newest, is served. */
       readonly event: 'descriptions_differ';
       readonly capability: string;
       readonly instance_id: string;
@@ -74,22 +73,22 @@ export type GatewayEvent =
   | { readonly event: 'shared_limits_lost'; readonly message: string }
   | { readonly event: 'shared_limits_back' }
   | { readonly event: 'revocations_unknown'; readonly message: string }
-  /** Of those that have records. */
+  /** Only of keys with a record. */
   | { readonly event: 'keys_revoked'; readonly key_ids: readonly string[] }
   | KeysReloaded
   | {
-      /** Once for what the files held. `message` has every fault, a line each. */
+      /** Once for the same contents. `message` has a line for every fault. */
       readonly event: 'keys_reload_failed';
       readonly faults: number;
       readonly message: string;
     }
   | {
-      /** Of a replica with workers: one ended that should not have. */
+      /** A worker ended unexpectedly. */
       readonly event: 'worker_ended';
       readonly worker: number;
-      /** Empty where it ended by itself. */
+      /** Empty if it ended by itself. */
       readonly signal: string;
-      /** -1 where a signal ended it. */
+      /** -1 if a signal ended it. */
       readonly code: number;
       readonly restart_in_ms: number;
     }
@@ -97,7 +96,7 @@ export type GatewayEvent =
   | { readonly event: 'config_warning'; readonly message: string }
   | { readonly event: 'internal_error'; readonly request_id: string; readonly message: string };
 
-/** What is different, each by names with commas between them; absent for nothing. Never a secret. */
+/** The differences, as names separated by commas; absent without one. Never a secret. */
 export interface ServiceChanges {
   readonly keys_added?: string | undefined;
   readonly keys_changed?: string | undefined;
@@ -110,15 +109,15 @@ export interface ServiceChanges {
   readonly issuers_changed?: string | undefined;
 }
 
-/** What of the files of keys and services is different; `services` and `keys` are how many there are now. */
+/** How the files of keys and services have changed; `services` and `keys` are the present numbers. */
 interface KeysReloaded extends ServiceChanges {
   readonly event: 'keys_reloaded';
   readonly services: number;
   readonly keys: number;
 }
 
-/** One per HTTP request, or per call of an MCP batch. Empty strings where a value is not known; `route` is the template, never the raw path. */
-export interface RequestEvent {
+/** One per HTTP request, or per call of an MCP batch. Unknown values are empty strings; `route` is the template, not the path. */
+export interface RequestEvent extends Partial<CallerRecord> {
   readonly event: 'request';
   readonly request_id: string;
   readonly api_key_name: string;
@@ -129,21 +128,15 @@ export interface RequestEvent {
   readonly source: string;
   readonly duration_ms: number;
   readonly error_code: string;
-  /** Only where traces are made; empty for a request that is part of none. */
+  /** Only if traces are made; empty for a request that belongs to none. */
   readonly trace_id?: string | undefined;
-  /** `01` where that trace is recorded, else `00`. */
+  /** `01` if that trace is recorded, else `00`. */
   readonly trace_flags?: string | undefined;
   readonly mcp_method?: string | undefined;
   readonly service?: string | undefined;
-  readonly principal?: CallerRecord['principal'];
-  readonly issuer?: CallerRecord['issuer'];
-  readonly subject?: CallerRecord['subject'];
-  readonly client_id?: CallerRecord['client_id'];
-  readonly token_id?: CallerRecord['token_id'];
-  readonly auth_failure?: CallerRecord['auth_failure'];
 }
 
-/** What the request records of a gateway that takes tokens have besides. Never a token, and of its claims only these. */
+/** Further fields of requests to a gateway that takes tokens. Never a token, and only these of its claims. */
 export interface CallerRecord {
   readonly principal: string;
   /** The name of the issuer, as configured. */
@@ -154,7 +147,7 @@ export interface CallerRecord {
   readonly auth_failure: string;
 }
 
-/** Of a request whose caller is not known, or not yet. */
+/** For a request whose caller is not known, or not yet. */
 export const UNKNOWN_CALLER: CallerRecord = {
   principal: '',
   issuer: '',
@@ -165,3 +158,10 @@ export const UNKNOWN_CALLER: CallerRecord = {
 };
 
 export type Observe = (event: GatewayEvent) => void;
+
+/** To each of `observers`, which may get more. */
+export function observeAll(observers: readonly Observe[]): Observe {
+  return (event) => {
+    for (const observe of observers) observe(event);
+  };
+}

@@ -5,38 +5,39 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface Log {
   readonly observe: Observe;
-  /** For the records of the replica's workers; see JsonLines. */
+  /** For records that workers of the replica write; see JsonLines. */
   readonly lines: Pick<JsonLines, 'forward' | 'whenSpace'>;
-  /** Records that the output never got since the start because too many waited for it. */
+  /** Records lost since the start because too many waited for the output. */
   readonly recordsLost: number;
-  /** Writes what is still buffered, for at most two seconds, and drops everything that comes later. */
+  /** Writes what is still buffered, for two seconds at most, and drops all later records. */
   close(): Promise<void>;
 }
 
+const STANDARD_OUTPUT = 1;
 const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** False: without the records of probes that were answered. */
+  /** Whether answered probes have records. */
   readonly probes: boolean;
-  /** A file descriptor; where it is a terminal, records are lines for people. */
-  readonly destination: number;
+  /** A file descriptor, by default that of standard output. If it is a terminal, records are lines for people. */
+  readonly destination?: number;
   /** Whether these lines have colours; default false. */
   readonly colour?: boolean;
-  /** What stands in every record: which replica has made it, and which of its workers. */
+  /** In every record: which replica has made it, and which of its workers. */
   readonly fields?: { readonly replica_id: string; readonly worker?: number };
-  /** Gets a line when the output cannot be written, and one when it can be again. */
+  /** Gets a line when the output cannot be written, and one when it can be written again. */
   readonly standardError: { write(text: string): unknown };
 }
 
 /**
- * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. A reader that goes away
- * silences the log and never ends the process.
+ * Writes events as JSON lines: `time` (ISO 8601), `level`, then the event's own fields. If the reader goes away, the log
+ * becomes silent and the process goes on.
  */
 export function createLog({
   level: least,
   probes,
-  destination,
+  destination = STANDARD_OUTPUT,
   colour = false,
   standardError,
   fields,
@@ -70,7 +71,7 @@ export function createLog({
       return lines.lost;
     },
     async close() {
-      // A reader that stands still must not hold up the end of the process.
+      // A reader that has stopped reading must not keep the process from ending.
       const lost = await lines.close();
       if (lost > 0) say(`cannot write the log to its end: up to ${counted(lost, 'record', 'records')} lost`);
       sink.close(lost === 0);
@@ -78,7 +79,15 @@ export function createLog({
   };
 }
 
-/** Whether it is one that asks for the health of the gateway or of a service and was told. */
+/** Records an error that nothing has caught, then ends the process. */
+export function endAtUncaughtErrors(log: Log, exitCode: number): void {
+  process.on('uncaughtException', (error) => {
+    log.observe({ event: 'internal_error', request_id: '', message: error.stack ?? error.message });
+    void log.close().finally(() => process.exit(exitCode));
+  });
+}
+
+/** Whether the event is a request for the health of the gateway or of a service, and was answered. */
 function isProbe(event: GatewayEvent): boolean {
   return (
     event.event === 'request' &&
@@ -102,7 +111,7 @@ function levelOf(event: GatewayEvent): LogLevel {
     case 'shared_limits_back':
     case 'keys_revoked':
       return 'info';
-    // Without a key that can be used, every token of the issuer is refused.
+    // Without a usable key, every token of the issuer is refused.
     case 'keys_fetched':
       return event.keys === 0 ? 'warn' : 'info';
     case 'accept_failed':

@@ -9,25 +9,27 @@ import {
   type TracesConfig,
 } from '@svc/edge';
 import type { RequestEvent } from './events.ts';
-import { mcpSpan, type McpFailure } from './mcp-span.ts';
 
-/** The trace that a call is part of, from when its caller is known. */
+/** How a message of MCP has failed: with a result that says so, or with an error code. */
+type McpFailure = 'tool_error' | number;
+
+/** The trace that a call is part of, once its caller is known. */
 export interface CallTrace {
-  /** What the records of the call have. */
+  /** The fields of the records of the call. */
   readonly record: TraceRecord;
-  /** For the agent: what it does is part of this call. */
+  /** For the agent, whose spans belong to this call. */
   readonly traceparent: string;
-  /** Over MCP, where it fails. */
+  /** Over MCP, if the call fails. */
   failure: McpFailure | undefined;
   readonly span: OpenSpan;
-  /** What else came with it. */
+  /** Another context that came with the call. */
   readonly link: SpanContext | undefined;
   readonly mcpVersion: string | undefined;
 }
 
 export interface GatewayTraces {
   begin(traceparent: string | undefined): CallTrace;
-  /** A message of MCP names its parent itself; the one that a header names has to do with the HTTP request. */
+  /** A message of MCP names its parent itself; the parent in a header is that of the HTTP request. */
   beginMessage(ofMessage: unknown, headers: McpHeaders): CallTrace;
   /** `request` is the record of the call. */
   end(trace: CallTrace, request: RequestEvent): void;
@@ -47,17 +49,17 @@ export interface TracesOptions {
   readonly replicaId: string;
   /** Whether callers come by HTTPS. */
   readonly secure: boolean;
-  /** That share what callers may ask for. */
+  /** The bound on traces that callers request is shared among them. */
   readonly workers: number;
   readonly now: () => number;
 }
 
-/** Traces a second that are recorded because their callers say so, whatever the sampler's share is. */
+/** Traces a second that are recorded because callers request it, whatever the sampler decides. */
 const CALLERS_PER_SECOND = 100;
-/** A revision is a date; another text is the caller's own. */
+/** Revisions are dates; a caller may send any other text. */
 const REVISION = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
 
-/** Spans of calls whose callers are known: others can neither make any nor have them made. */
+/** Makes spans only for calls whose callers are known. */
 export async function openGatewayTraces(options: TracesOptions): Promise<GatewayTraces> {
   const { config, version, replicaId, secure, workers, now } = options;
   const perSecond = Math.ceil(CALLERS_PER_SECOND / workers);
@@ -122,9 +124,27 @@ function describe(request: RequestEvent, { failure, mcpVersion }: CallTrace, sec
   if (capability !== '') attributes['svc.capability'] = capability;
   if (service !== undefined && service !== '') attributes['svc.service'] = service;
   if (code !== '') attributes['svc.error_code'] = code;
-  // What is wrong with a request is no error of the server, says the convention for HTTP.
+  // By the convention for HTTP, a faulty request is not an error of the server.
   if (status >= 500) attributes['error.type'] = code === '' ? String(status) : code;
   if (request.mcp_method === undefined) return { name: `${method} ${route}`, attributes };
   const ofMcp = mcpSpan(request, failure, mcpVersion);
   return { name: ofMcp.name, attributes: Object.assign(attributes, ofMcp.attributes) };
+}
+
+/**
+ * Describes a message by OpenTelemetry's conventions for MCP. They are in development and their names still change, so the
+ * names occur only here.
+ */
+function mcpSpan(
+  { mcp_method: method = '', capability }: RequestEvent,
+  failure: McpFailure | undefined,
+  protocolVersion: string | undefined,
+): { readonly name: string; readonly attributes: Readonly<Record<string, string>> } {
+  const attributes: Record<string, string> = { 'mcp.method.name': method };
+  if (protocolVersion !== undefined) attributes['mcp.protocol.version'] = protocolVersion;
+  if (method === 'tools/call') attributes['gen_ai.operation.name'] = 'execute_tool';
+  if (capability !== '') attributes['gen_ai.tool.name'] = capability;
+  if (failure !== undefined) attributes['error.type'] = String(failure);
+  if (typeof failure === 'number') attributes['rpc.response.status_code'] = String(failure);
+  return { name: capability === '' ? method : `${method} ${capability}`, attributes };
 }

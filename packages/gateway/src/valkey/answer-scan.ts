@@ -1,4 +1,4 @@
-/** Bounds of one answer besides its bytes, since each element, level and piece costs time and memory as well. */
+/** Bounds of one answer in addition to its bytes, since elements, levels and pieces also cost time and memory. */
 const MAX_ELEMENTS = 65_536;
 const MAX_DEPTH = 8;
 const MAX_READS = 16_384;
@@ -21,8 +21,8 @@ const ERROR = 0x2d;
 const TYPES: ReadonlySet<number> = new Set([STRING, NUMBER, NULL, ARRAY, MAP, PUSH, TEXT, ERROR]);
 
 /**
- * Reads what Valkey sends before the library does. The library keeps whatever arrives, makes arrays of any length that
- * is announced, and takes hours or never returns for some of what is no answer to the gateway's commands.
+ * Reads what Valkey sends before the library does. The library keeps whatever arrives and makes arrays of any announced
+ * length, and some input that is no answer to the gateway's commands keeps it busy for hours or forever.
  */
 export class AnswerScan {
   readonly #maxBytes: number;
@@ -32,21 +32,21 @@ export class AnswerScan {
   #bytes = 0;
   #reads = 0;
   #elements = 0;
-  /** How many elements are to come of each array or map that is open. */
+  /** How many elements each open array or map still lacks. */
   readonly #open: number[] = [];
-  /** The present line: its type, or 0 before it has come, and the length that it tells so far. */
+  /** The present line: its type, or 0 before that has arrived, and the length read so far. */
   #type = 0;
   #lineBytes = 0;
   #length = 0;
   #isLineEnding = false;
-  /** What is still to come of a string, with its line end. */
+  /** Bytes that a string still lacks, including its line end. */
   #body = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Throws for what is no answer to `asked` commands. The connection is then of no more use. */
+  /** Throws for input that is no answer to `asked` commands. The connection is then unusable. */
   check(chunk: Buffer, asked: number): void {
     let answers = this.#isWithin && !this.#isPush ? 1 : 0;
     if (this.#isWithin && ++this.#reads > MAX_READS) throw new Error('an answer in too many pieces');

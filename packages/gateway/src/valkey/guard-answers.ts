@@ -1,13 +1,13 @@
 import type { RedisClientType } from '@redis/client';
 import { AnswerScan } from './answer-scan.ts';
 
-/** Of the gateway's own channel. When more come the connection is made again, and the list tells what they said. */
+/** On the gateway's channel. If more arrive, the connection is made again, and the list has what they said. */
 const MAX_MESSAGES_A_SECOND = 256;
 
 /**
- * Ends a connection that sends what the gateway has not asked for, or more than `maxBytes` in one answer. The library
- * reads each chunk at once, as large as it is, so it gets only what was looked at; commands that wait then fail with the
- * reason. `channel` is the one whose messages are asked for.
+ * Ends a connection that sends what the gateway did not ask for, or more than `maxBytes` in one answer. The library reads
+ * each chunk at once, however large, so it only gets chunks that were checked; waiting commands then fail with the reason.
+ * Messages are expected on `channel` only.
  */
 export function guardAnswers(client: RedisClientType, maxBytes: number, channel: string | undefined): void {
   // oxlint-disable-next-line no-underscore-dangle -- the library has no public place before its reader
@@ -21,7 +21,7 @@ export function guardAnswers(client: RedisClientType, maxBytes: number, channel:
       read(chunk);
     } catch (error) {
       queue.flushAll(error instanceof Error ? error : new Error(String(error)));
-      // The library tells those who listen for errors, which end the connection.
+      // The library passes it to the listeners for errors, which end the connection.
       throw error;
     }
   };

@@ -10,8 +10,8 @@ import {
 } from '../access/rate-limit.ts';
 
 /**
- * Asks those who keep the shared bucket for up to `most` tokens, and for none rather than fewer than `least`.
- * Undefined, at once or within `withinMs`, where there is no answer. Never rejects.
+ * Asks for up to `most` tokens of the shared bucket, and for none rather than fewer than `least`. Undefined, at once or
+ * within `withinMs`, if there is no answer. Never rejects.
  */
 export type AskLease = (
   bucket: string,
@@ -20,31 +20,14 @@ export type AskLease = (
   withinMs: number,
 ) => Promise<Grant | undefined> | undefined;
 
-/** Whom a limit counts; those of one kind never meet those of another. */
+/** Whom a limit counts. The two kinds have separate buckets. */
 export type LimitKind = 'source' | 'principal';
 
-export interface ValkeyCounters {
-  /** Undefined in a worker: its primary has the connection. */
-  readonly up: boolean | undefined;
-  /** A worker counts the answers of its primary that came too late, the primary those of Valkey. */
-  readonly leases: { readonly granted?: number; readonly refused?: number; readonly unanswered: number };
-}
-
-/** What a process shares with others: other gateways, other workers, or both. */
-export interface Sharing {
-  /** Undefined where it keeps its limits alone. */
-  readonly leases: ((kind: LimitKind, rate: Rate) => AskLease) | undefined;
-  /** Undefined where no key can be revoked. */
-  readonly revocations: { readonly known: boolean } | undefined;
-  /** Undefined where there is no Valkey. */
-  readonly counters: (() => ValkeyCounters) | undefined;
-}
-
-/** What a request may wait for tokens. */
+/** How long a request may wait for tokens. */
 export const LEASE_WAIT_MS = 20;
-/** Tokens of a lease that are not taken until then are lost, so that none are hoarded. */
+/** How long a lease lasts. Tokens not taken by then are lost, so that no process hoards them. */
 const LEASE_MS = 1000;
-/** A lease is this part of what a second allows, at most. */
+/** A lease has at most one such part of the tokens of a second. */
 const LEASES_A_SECOND = 50;
 const MAX_LEASES = 100_000;
 /** Entries looked at when a new one is made. */
@@ -54,11 +37,11 @@ interface Lease {
   /** Tokens that may still be taken until `endsAt`. */
   tokens: number;
   endsAt: number;
-  /** When the shared bucket will be full at the earliest, by what was last said of it. */
+  /** When the shared bucket will be full at the earliest, according to its last answer. */
   fullAt: number;
-  /** How many tokens are asked for ahead of requests. */
+  /** How many tokens are requested in advance. */
   size: number;
-  /** Those who wait for an answer, in their order; undefined while nothing is asked. */
+  /** Requests that wait for an answer, in their order; undefined while no question is open. */
   waiting: Waiting[] | undefined;
 }
 
@@ -70,10 +53,10 @@ interface Waiting {
 }
 
 /**
- * A limit that several processes keep together: `local` refuses what one of them alone would refuse; what it lets
- * pass takes a token of a lease that the shared bucket gave. Leases grow while they are used up, to a fiftieth of a
- * second's tokens, so that a quick caller costs some fifty questions a second, and a slow one is counted exactly.
- * Where the shared bucket does not answer, `local` alone decides.
+ * A limit that several processes keep together. `local` refuses what one of them alone would refuse; what it lets pass
+ * takes a token of a lease of the shared bucket. Leases grow while they are used up, to a fiftieth of a second's tokens: a
+ * fast caller costs some fifty questions a second, and a slow one is counted exactly. If the shared bucket does not
+ * answer, `local` alone decides.
  */
 export function createLeasedLimiter(options: {
   readonly rate: Rate;
@@ -85,7 +68,7 @@ export function createLeasedLimiter(options: {
   const { rate, local, ask, now, maxLeases = MAX_LEASES } = options;
   const tokenMs = 1000 / rate.requestsPerSecond;
   const depthMs = rate.burst * tokenMs;
-  // Half a burst at most: a full bucket loses what comes while the next question is on its way.
+  // Half a burst at most: a full bucket loses the tokens that accrue while the next question is on its way.
   const largest = Math.max(1, Math.floor(Math.min(rate.requestsPerSecond / LEASES_A_SECOND, rate.burst / 2)));
   const leases = new Map<string, Lease>();
   let hand = leases.entries();
@@ -114,7 +97,7 @@ export function createLeasedLimiter(options: {
       }
       const [bucket, lease] = next.value;
       const full = leases.size >= maxLeases;
-      // Whoever is forgotten is asked for anew, and loses at most a lease.
+      // A bucket that is forgotten loses at most one lease.
       if (isForgettable(lease, at) || (full && lease.waiting === undefined)) leases.delete(bucket);
     }
   }
@@ -128,7 +111,7 @@ export function createLeasedLimiter(options: {
     return lease;
   }
 
-  /** False where nobody can be asked. */
+  /** False if there is nothing to ask. */
   function askFor(bucket: string, lease: Lease, waiting: readonly Waiting[], at: number): boolean {
     const since = waiting[0]?.since ?? at;
     const smallest = waiting.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY);
@@ -161,7 +144,7 @@ export function createLeasedLimiter(options: {
     while (waiting[0] !== undefined && waiting[0].cost <= lease.tokens) serve(lease, waiting.shift());
     if (waiting.length === 0) return;
     if (grant.granted === most) {
-      // They came while the others were asked for.
+      // These requests came after the question.
       lease.waiting = waiting;
       if (!askFor(bucket, lease, waiting, at)) settle(bucket, lease, undefined, 0, at);
       return;
@@ -188,7 +171,7 @@ export function createLeasedLimiter(options: {
           lease.tokens -= cost;
           return PASSED;
         }
-        // An empty bucket is asked again when it may have a whole lease, not for each token.
+        // An empty bucket is asked again once it may have a whole lease, not for each token.
         if (missingMs(lease, Math.max(cost - lease.tokens, lease.size), at) > ROUNDING_MS) {
           return refuse(lease, bucket, at, cost, retryCost);
         }

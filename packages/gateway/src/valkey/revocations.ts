@@ -1,46 +1,44 @@
 import type { ValkeyConfig } from '../config/model.ts';
 import { keepValkeyConnection, type ValkeyClient } from './valkey-connection.ts';
 
-/** What a process knows of keys that were revoked. */
+/** What a process knows about revoked keys. */
 export interface Revocations {
-  /** False until the list has been read for the first time, or could not be for half a minute. */
+  /** False until the list has been read once, or could not be read for half a minute. */
   readonly known: boolean;
-  /** By key id. It only grows, but for keys that have left every source. */
+  /** Key ids. The set only grows, except that it drops keys without a record. */
   readonly revoked: ReadonlySet<string>;
-}
-
-export interface KeptRevocations extends Revocations {
+  /** Whether the connection to Valkey is up. */
   readonly up: boolean;
-  /** To be called when the records of keys have changed. */
+  /** To be called when the key records have changed. */
   recordsChanged(): void;
   close(): void;
 }
 
-/** The list: a hash from key id to the time at which it was revoked. */
+/** The list: a hash from key ids to the times of their revocation. */
 export const listName = (prefix: string): string => `${prefix}revoked`;
-/** Where each key id is told as it is revoked. */
+/** The channel that announces each key id when it is revoked. */
 export const channelName = (prefix: string): string => `${prefix}revocations`;
 
 /** Of the list, and of any other answer. */
 export const ANSWER_BYTES = 1_048_576;
 
 const POLL_MS = 2000;
-/** No call waits for it. */
+/** May be long: no call waits for the list. */
 const ANSWER_MS = 1000;
-/** How long a gateway that has never read the list lets no key in. */
+/** How long a gateway that has never read the list refuses all keys. */
 const GRACE_MS = 30_000;
 const REMIND_MS = 60_000;
 
-/** Reads the list of revoked keys at once, when it is told of one, and every two seconds. */
+/** Reads the list of revoked keys at once and every two seconds, and hears of each revocation in between. */
 export function keepRevocations(options: {
   readonly valkey: ValkeyConfig;
-  /** Whether there is a record with this key id. */
+  /** Whether a record has this key id. */
   readonly hasRecord: (keyId: string) => boolean;
-  /** Also when the list becomes known, or keys have to be let in without it. */
+  /** Also called when the list becomes known, or keys are accepted without it. */
   readonly onChange: (revocations: Revocations) => void;
-  /** That keys are let in without it. */
+  /** Keys are accepted without the list. */
   readonly onUnknown: (reason: string) => void;
-}): KeptRevocations {
+}): Revocations {
   const { valkey, hasRecord, onChange, onUnknown } = options;
   const channel = channelName(valkey.prefix);
   let state: 'unread' | 'unknown' | 'read' = 'unread';
@@ -61,9 +59,9 @@ export function keepRevocations(options: {
 
   async function read(client: ValkeyClient): Promise<void> {
     const keyIds: unknown = await client.hKeys(listName(valkey.prefix));
-    if (!Array.isArray(keyIds)) throw new Error('an answer that is no list');
+    if (!Array.isArray(keyIds)) throw new Error('an answer that is not a list');
     listed = new Set(keyIds.map(String));
-    // What was revoked stays so, whatever became of the list meanwhile.
+    // A revoked key stays revoked, even if the list has lost it.
     change(new Set([...listed, ...[...revoked].filter(hasRecord)]));
   }
 
@@ -83,7 +81,7 @@ export function keepRevocations(options: {
     answerMs: ANSWER_MS,
     tries: 1,
     async probe(client) {
-      // Before the list is read, so that nothing is missed between.
+      // Before the list is read, so that no revocation is missed in between.
       await client.subscribe(channel, hear);
       await read(client);
     },
@@ -99,7 +97,7 @@ export function keepRevocations(options: {
     reminder = setInterval(() => onUnknown(problem), REMIND_MS).unref();
   }, GRACE_MS).unref();
 
-  const kept: KeptRevocations = {
+  const kept: Revocations = {
     get known() {
       return state !== 'unread';
     },

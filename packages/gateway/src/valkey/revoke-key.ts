@@ -2,17 +2,14 @@ import type { ValkeyConfig } from '../config/model.ts';
 import { ANSWER_BYTES, channelName, listName } from './revocations.ts';
 import { connectToValkey, valkeyProblem } from './valkey-connection.ts';
 
+/** `again`: the key was revoked before. */
 export type RevokedKey =
-  | {
-      readonly revoked: true;
-      /** Whether it was revoked before. */
-      readonly again: boolean;
-    }
+  | { readonly revoked: true; readonly again: boolean }
   | { readonly revoked: false; readonly reason: string };
 
 const ANSWER_MS = 5000;
 
-/** Puts a key id on the list of revoked keys, for good, and tells all gateways that listen. */
+/** Adds a key id to the list of revoked keys, for good, and announces it to all gateways. */
 export async function revokeKey(valkey: ValkeyConfig, keyId: string): Promise<RevokedKey> {
   try {
     const client = await connectToValkey(valkey, ANSWER_MS, { answerBytes: ANSWER_BYTES });

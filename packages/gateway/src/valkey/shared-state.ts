@@ -3,27 +3,26 @@ import { createRateLimiter, type Rate, type RequestLimiter } from '../access/rat
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
-import { createLeasedLimiter, type LimitKind, type Sharing } from './leased-limiter.ts';
-import { openValkeyState, type ValkeyState } from './valkey-state.ts';
-import { askForCallSlots, countCalls } from './worker-calls.ts';
+import { createLeasedLimiter, type LimitKind } from './leased-limiter.ts';
+import { openValkeyState, type Sharing } from './valkey-state.ts';
 import { createWorkerState, serveWorkerState } from './worker-state.ts';
 
-/** What has its place in one process of a replica: the only one, or the primary. */
+/** State that one process of a replica has: the only process, or the primary. */
 interface PlacedOnce {
-  /** Undefined where there is no Valkey. */
+  /** Undefined without Valkey. */
   readonly valkey: Sharing['counters'];
-  /** The records of keys have changed. */
+  /** To be called when the key records have changed. */
   setServices(services: GatewayConfig['services']): void;
   close(): void;
 }
 
-/** Limits and revocations, as a process that serves sees them, whoever else they are shared with. */
+/** Limits and revocations as a serving process sees them, whether or not it shares them. */
 export interface SharedState extends PlacedOnce {
-  /** Of sources. Undefined, like the two below, where there is no such limit. */
+  /** Of sources. Undefined, like the next two, if there is no such limit. */
   readonly rateLimiter: RequestLimiter | undefined;
   readonly principalRate: RequestLimiter | undefined;
   readonly callSlots: CallSlots | undefined;
-  /** Undefined where no key can be revoked. */
+  /** Undefined if no key can be revoked. */
   readonly revocations: { readonly known: boolean } | undefined;
 }
 
@@ -36,14 +35,14 @@ interface SharedStateOptions {
 
 const ALONE: Sharing = { leases: undefined, revocations: undefined, counters: undefined };
 
-/** Of the only process, or of a worker, which has the channel to its primary. */
+/** For the only process, or for a worker, which has a channel to its primary. */
 export function openSharedState(
   config: GatewayConfig,
   { channel, now, ...options }: SharedStateOptions & { readonly channel: WorkerChannel | undefined },
 ): SharedState {
-  const own = channel === undefined ? openOnce(config, options) : undefined;
+  const own = channel === undefined ? openValkeyState(config, options) : undefined;
   const { leases, revocations, counters } =
-    channel === undefined ? (own?.state ?? ALONE) : createWorkerState(channel, config);
+    channel === undefined ? (own ?? ALONE) : createWorkerState(channel, config);
   const limiterOf = (kind: LimitKind, rate: Rate | undefined): RequestLimiter | undefined => {
     if (rate === undefined) return undefined;
     const local = createRateLimiter({ ...rate, now });
@@ -60,43 +59,64 @@ export function openSharedState(
     revocations,
     valkey: counters,
     setServices: (services) => own?.setServices(services),
-    close: () => own?.state?.close(),
+    close: () => own?.close(),
   };
 }
 
-/** Of a primary, for its workers. */
+/** For a primary, which serves its workers. */
 export function serveSharedState(
   config: GatewayConfig,
   { channel, now, onRevoked, observe }: SharedStateOptions & { readonly channel: PrimaryChannel },
 ): PlacedOnce {
-  const once = openOnce(config, {
+  const own = openValkeyState(config, {
     observe,
     onRevoked(keyIds) {
       onRevoked(keyIds);
       tellWorkers();
     },
   });
-  const tellWorkers = serveWorkerState(channel, config, once.state, now);
+  const tellWorkers = serveWorkerState(channel, config, own, now);
   const { principalMaxConcurrentCalls: maxCalls } = config;
   if (maxCalls !== undefined) countCalls(channel, maxCalls);
   return {
-    valkey: once.state?.counters,
-    setServices: (services) => once.setServices(services),
-    close: () => once.state?.close(),
+    valkey: own?.counters,
+    setServices: (services) => own?.setServices(services),
+    close: () => own?.close(),
   };
 }
 
-function openOnce(
-  config: GatewayConfig,
-  options: Omit<SharedStateOptions, 'now'>,
-): { readonly state: ValkeyState | undefined; setServices(services: GatewayConfig['services']): void } {
-  let { services } = config;
-  const state = openValkeyState(config, { ...options, services: () => services });
+/** In a worker: the primary counts the calls of all workers together. A worker without its primary ends, and refuses none. */
+export function askForCallSlots(channel: WorkerChannel): CallSlots {
   return {
-    state,
-    setServices(next) {
-      services = next;
-      state?.recordsChanged();
-    },
+    take: (principalId) => channel.ask('call', { principalId }).catch(() => true),
+    free: (principalId) => channel.tell('call_ended', { principalId }),
   };
+}
+
+/** In the primary: the calls of a worker end with it. */
+export function countCalls(channel: PrimaryChannel, maxCalls: number): void {
+  const slots = createCallSlots(maxCalls);
+  /** By worker: each principal as often as it has calls. */
+  const underWay = new Map<number, string[]>();
+  const callsOf = (worker: number): string[] => {
+    const known = underWay.get(worker) ?? [];
+    underWay.set(worker, known);
+    return known;
+  };
+  channel.answer('call', ({ principalId }, worker) => {
+    const taken = slots.take(principalId);
+    if (taken) callsOf(worker).push(principalId);
+    return taken;
+  });
+  channel.on('call_ended', ({ principalId }, worker) => {
+    const calls = callsOf(worker);
+    const at = calls.indexOf(principalId);
+    if (at === -1) return;
+    calls.splice(at, 1);
+    slots.free(principalId);
+  });
+  channel.onLeave((worker) => {
+    for (const principalId of underWay.get(worker) ?? []) slots.free(principalId);
+    underWay.delete(worker);
+  });
 }

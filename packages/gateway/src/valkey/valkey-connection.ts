@@ -3,15 +3,14 @@ import { errorText } from '@svc/edge';
 import type { RedisClientType } from '@redis/client';
 import type { ValkeyConfig } from '../config/model.ts';
 import { guardAnswers } from './guard-answers.ts';
-import { LATE, within } from './within.ts';
 
 export type ValkeyClient = RedisClientType;
 
-/** One connection to Valkey that is made anew whenever it does not answer in time. */
+/** A connection to Valkey that is made again whenever Valkey does not answer in time. */
 export interface ValkeyConnection {
   readonly up: boolean;
   /**
-   * What `command` resolves to. Undefined where there is no answer within the time: at once while the connection is
+   * Resolves to the answer of `command`, or to undefined if none comes in time. Undefined at once while the connection is
    * known not to answer. Never rejects.
    */
   ask<T>(
@@ -21,11 +20,11 @@ export interface ValkeyConnection {
   close(): void;
 }
 
-/** What Valkey may send to a connection, which ends when more comes. */
+/** What Valkey may send. The connection ends when it sends more. */
 export interface AnswerBounds {
   /** Of one answer. */
   readonly answerBytes: number;
-  /** The channel whose messages are asked for, if any. */
+  /** The channel whose messages are expected, if any. */
   readonly channel?: string;
 }
 
@@ -34,30 +33,30 @@ export interface ValkeyConnectionOptions {
   readonly bounds: AnswerBounds;
   /** How long an answer may take. */
   readonly answerMs: number;
-  /** How many times in a row, `answerMs` apart, answers may be missing or errors before the connection counts as lost. */
+  /** How many failures in a row, at least `answerMs` apart, it takes until the connection counts as lost. */
   readonly tries: number;
-  /** What a new connection has to answer, within `answerMs` and without an error, before it is used. */
+  /** A new connection is used once this has resolved, which may take `answerMs`. */
   readonly probe: (client: ValkeyClient) => Promise<unknown>;
   readonly onUp: () => void;
-  /** Also when it cannot be made at the start. Told once until it is up again. */
+  /** Also called if the first connection cannot be made. Called once until the connection is up again. */
   readonly onLost: (reason: string) => void;
 }
 
-/** How long after its last try a connection is tried again, and how long the try may take. */
+/** The time from one try to connect to the next, and how long one may take. */
 const RETRY_MS = 1000;
 const CONNECT_MS = 900;
-/** What Valkey says may be as long as an answer. */
+/** An error text of Valkey may be as long as an answer. */
 const MAX_PROBLEM_CHARACTERS = 500;
 
 interface Connected {
   readonly client: ValkeyClient;
-  /** Answers that are overdue: what is asked now would come behind them. */
+  /** Answers that are overdue: the answer to a new command would come after them. */
   overdue: number;
   failures: number;
   failedAt: number;
 }
 
-/** Dials at once, in the background; nobody waits for it. */
+/** Connects at once, in the background. */
 export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyConnection {
   const { valkey, bounds, answerMs, tries, probe, onUp, onLost } = options;
   let connected: Connected | undefined;
@@ -104,7 +103,7 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
   }
 
   function failed(one: Connected, reason: string): void {
-    // What is asked while others wait fails with them, and tells nothing new.
+    // Commands that wait together fail together, which counts as one failure.
     if (performance.now() - one.failedAt < answerMs) return;
     one.failedAt = performance.now();
     one.failures++;
@@ -151,14 +150,14 @@ export function keepValkeyConnection(options: ValkeyConnectionOptions): ValkeyCo
   };
 }
 
-/** Rejects when there is no connection within the time, or it is refused. Whatever ends it later is told once. */
+/** Rejects if the connection is refused or takes too long. `onLost` is called once when it ends later. */
 export async function connectToValkey(
   { host, port, tls, username, password, database }: ValkeyConfig,
   withinMs: number,
   { answerBytes, channel }: AnswerBounds,
   onLost: (client: ValkeyClient, reason: string) => void = () => undefined,
 ): Promise<ValkeyClient> {
-  // Only here: it is most of what the executable would have to load at its start.
+  // Imported only here, because loading it would take most of the time of a start.
   const { createClient } = await import('@redis/client');
   const givenUp = new AbortController();
   const client: ValkeyClient = createClient({
@@ -167,9 +166,9 @@ export async function connectToValkey(
       port,
       connectTimeout: withinMs,
       reconnectStrategy: false,
-      // The library's own time limit begins again with each byte of a TLS handshake.
+      // The library restarts its own time limit with each byte of a TLS handshake.
       signal: givenUp.signal,
-      // An address is no server name, and is compared with the certificate all the same.
+      // An address is not a server name; it is compared with the certificate nevertheless.
       ...(tls ? { tls: true, ...(isIP(host) === 0 ? { servername: host } : {}) } : {}),
     },
     ...(username === undefined ? {} : { username }),
@@ -191,7 +190,7 @@ export async function connectToValkey(
     client.destroy();
     throw error;
   }
-  // It may still come about, and nobody would want it.
+  // The connection may still come up, but nothing would use it.
   connecting.then(() => client.destroy()).catch(() => undefined);
   client.destroy();
   givenUp.abort();
@@ -200,10 +199,25 @@ export async function connectToValkey(
   );
 }
 
-/** What went wrong, with the setting to look at where Valkey refuses who asks. */
+/** What went wrong, with the settings to check if Valkey refuses the login. */
 export function valkeyProblem(error: unknown): string {
   const text = errorText(error).slice(0, MAX_PROBLEM_CHARACTERS).replace(/\.$/, '');
   return /^(?:WRONGPASS|NOAUTH|NOPERM)/.test(text)
     ? `${text} (see GATEWAY_VALKEY_PASSWORD_FILE, and the user in GATEWAY_VALKEY_URL)`
     : text;
+}
+
+export const LATE: unique symbol = Symbol('late');
+
+/** A process that was busy itself first takes in what has arrived meanwhile, before it calls an answer late. */
+export async function within<T>(ms: number, answer: Promise<T>): Promise<T | typeof LATE> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(() => setImmediate(resolve, LATE), ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

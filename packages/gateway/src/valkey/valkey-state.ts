@@ -1,32 +1,43 @@
 import type { GatewayConfig } from '../config/model.ts';
 import type { Observe } from '../telemetry/events.ts';
-import type { Sharing, ValkeyCounters } from './leased-limiter.ts';
+import type { ValkeyCounters } from '../telemetry/metrics.ts';
+import type { AskLease, LimitKind } from './leased-limiter.ts';
+import type { Rate } from '../access/rate-limit.ts';
 import { keepRevocations } from './revocations.ts';
 import { createValkeyLeases, type LeaseCounts } from './valkey-leases.ts';
 
-/** What a replica has by its connections to Valkey, of which it has one of each. */
+/** What a process shares with other gateways, other workers, or both. */
+export interface Sharing {
+  /** Undefined if it shares no limits. */
+  readonly leases: ((kind: LimitKind, rate: Rate) => AskLease) | undefined;
+  /** Undefined if no key can be revoked. */
+  readonly revocations: { readonly known: boolean } | undefined;
+  /** Undefined without Valkey. */
+  readonly counters: (() => ValkeyCounters) | undefined;
+}
+
+/** What a replica shares through Valkey, over one connection for leases and one for revocations. */
 export interface ValkeyState extends Sharing {
   readonly revocations: { readonly known: boolean };
   readonly counters: () => ValkeyCounters;
-  /** To be called when the records of keys have changed. */
-  recordsChanged(): void;
+  /** To be called when the key records have changed. */
+  setServices(services: GatewayConfig['services']): void;
   close(): void;
 }
 
 const NO_LEASES: LeaseCounts = { granted: 0, refused: 0, unanswered: 0 };
 
-/** Dials Valkey in the background; undefined where there is none. */
+/** Connects to Valkey in the background; undefined if none is configured. */
 export function openValkeyState(
   config: GatewayConfig,
   options: {
-    /** As they are now. */
-    readonly services: () => GatewayConfig['services'];
-    /** Gets the key ids of all that are revoked, also when nothing but `revocations.known` has changed. */
+    /** Gets the ids of all revoked keys, also if only `revocations.known` has changed. */
     readonly onRevoked: (keyIds: ReadonlySet<string>) => void;
     readonly observe: Observe;
   },
 ): ValkeyState | undefined {
   const { valkey } = config;
+  let { services } = config;
   const { observe } = options;
   if (valkey === undefined) return undefined;
   const limited = config.rateLimit !== undefined || config.principalRateLimit !== undefined;
@@ -38,7 +49,7 @@ export function openValkeyState(
         onBack: () => observe({ event: 'shared_limits_back' }),
       });
   const hasRecord = (keyId: string): boolean =>
-    options.services().some(({ keys }) => keys.some((record) => record.keyId === keyId));
+    services.some(({ keys }) => keys.some((record) => record.keyId === keyId));
   let before: ReadonlySet<string> = new Set();
   const revocations = keepRevocations({
     valkey,
@@ -58,7 +69,10 @@ export function openValkeyState(
       up: revocations.up && leases?.up !== false,
       leases: leases?.counts ?? NO_LEASES,
     }),
-    recordsChanged: () => revocations.recordsChanged(),
+    setServices(next) {
+      services = next;
+      revocations.recordsChanged();
+    },
     close() {
       leases?.close();
       revocations.close();

@@ -7,7 +7,7 @@ import { startOrder } from '../cluster/start-order.testing.ts';
 import { createWorkerChannel } from '../cluster/worker/worker-channel.ts';
 import { createLeasedLimiter, type AskLease } from './leased-limiter.ts';
 import type { ValkeyState } from './valkey-state.ts';
-import { askForCallSlots, countCalls } from './worker-calls.ts';
+import { askForCallSlots, countCalls } from './shared-state.ts';
 import { createWorkerState, serveWorkerState } from './worker-state.ts';
 
 const RATE: Rate = { requestsPerSecond: 1, burst: 6 };
@@ -28,7 +28,7 @@ async function startReplica(ask?: AskLease) {
     leases: () => ask,
     revocations: state,
     counters: () => ({ up: true, leases: { granted: 0, refused: 0, unanswered: 0 } }),
-    recordsChanged: () => {},
+    setServices: () => {},
     close: () => {},
   };
   const tellRevocations = serveWorkerState(primary, config, valkey, now);

@@ -1,13 +1,13 @@
 import { createRateLimiter, type Grant, type Rate } from '../access/rate-limit.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
-import { LEASE_WAIT_MS, type LimitKind, type Sharing } from './leased-limiter.ts';
-import type { ValkeyState } from './valkey-state.ts';
-import { LATE, within } from './within.ts';
+import { LEASE_WAIT_MS, type LimitKind } from './leased-limiter.ts';
+import type { Sharing, ValkeyState } from './valkey-state.ts';
+import { LATE, within } from './valkey-connection.ts';
 
-/** What a worker has by its primary. */
+/** What a worker shares through its primary. */
 export function createWorkerState(channel: WorkerChannel, { valkey }: GatewayConfig): Sharing {
-  // What the primary knows comes right behind the start order.
+  // The primary sends what it knows right after the start order.
   let known = false;
   let unanswered = 0;
   channel.on('revocations', (message) => (known = message.known));
@@ -19,23 +19,20 @@ export function createWorkerState(channel: WorkerChannel, { valkey }: GatewayCon
         unanswered++;
         return undefined;
       } catch {
-        // The primary is gone, and this worker will be soon.
+        // The primary is gone, and this worker will end soon.
         return undefined;
       }
     },
-    revocations:
-      valkey === undefined
-        ? undefined
-        : {
-            get known() {
-              return known;
-            },
-          },
+    revocations: valkey && {
+      get known() {
+        return known;
+      },
+    },
     counters: valkey && (() => ({ up: undefined, leases: { unanswered } })),
   };
 }
 
-/** The primary's part. Returns what is to be called when revocations have become known. */
+/** In the primary. The returned function must be called when revocations have become known. */
 export function serveWorkerState(
   channel: PrimaryChannel,
   config: GatewayConfig,
@@ -55,7 +52,7 @@ export function serveWorkerState(
 
 type Give = (bucket: string, least: number, most: number) => Grant | Promise<Grant>;
 
-/** The bucket of the replica first, then the one that it shares with others: without Valkey the first alone counts. */
+/** Takes from the bucket of the replica first, then from the one shared with other replicas, if Valkey answers. */
 function createGiver(
   kind: LimitKind,
   rate: Rate | undefined,

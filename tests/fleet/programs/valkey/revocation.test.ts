@@ -120,7 +120,7 @@ describe.skipIf(!hasValkey)('keys that are revoked', () => {
     proxy.stall('both');
     const { code, stdout, stderr } = await revoke(['--key-id', idOf(3)]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^svc-gateway: the key is not revoked: Valkey: .*; see that Valkey runs/);
+    expect(stderr).toMatch(/^svc-gateway: the key is not revoked: Valkey: .*; check that Valkey runs/);
     expect(stderr).not.toContain(PASSWORD);
     await Promise.all(gateways.map((gateway) => becomes(gateway, keyAt(1), '401')));
     await Promise.all(gateways.map((gateway) => becomes(gateway, keyAt(3), 'taken')));

@@ -7,17 +7,14 @@ import {
 import type { Capability, Param, ServiceInfo } from '../model.ts';
 import { errorResponses, responseComponents, responseHeaders } from './error-responses.ts';
 import { paramsSchema } from './params-schema.ts';
-import { publishedExamples } from './published-examples.ts';
-import { resultSchema } from './result-schema.ts';
-import { typeTitle } from './type-title.ts';
+import { resultSchema, typeTitle } from './result-schema.ts';
 
 const TAG = 'capabilities';
 
-/** The part of an agent's configuration that is described. */
 interface DescribedAgent {
   readonly service: ServiceInfo;
   readonly capabilities: readonly Capability[];
-  /** Absent where the agent does not ask who calls. */
+  /** Absent if the agent does not ask who calls. */
   readonly identity?: { readonly maxAgeSeconds?: number };
 }
 
@@ -63,26 +60,22 @@ export function describeCapabilities({ service, capabilities, identity }: Descri
   };
 }
 
-/** What a capability takes from who calls. */
 function needsOf(params: readonly Param[]): Pick<ManifestEntry, 'needs'> {
   const needs = new Set(params.flatMap(({ from }) => from ?? []));
   return needs.size === 0 ? {} : { needs: [...needs].toSorted() };
 }
 
 function documentInfo({ title, version, description }: ServiceInfo): OpenApiDocument['info'] {
-  const info = {
-    title,
-    version,
-    ...(description === '' ? {} : { description }),
-    // Strict linters require both; the file has neither, so these are texts that are true for every service.
+  // Strict linters require contact and licence; the file has neither, so these texts are true of every service.
+  const required = {
     contact: { name: `Operator of ${title}` },
     license: { name: 'As agreed with the operator', identifier: 'LicenseRef-operator' },
   };
-  return info;
+  return { title, version, ...(description === '' ? {} : { description }), ...required };
 }
 
 function operation(capability: Capability): Readonly<Record<string, unknown>> {
-  const { name, description, params, examples = [] } = capability;
+  const { name, description } = capability;
   const title = titleOf(name);
   return {
     operationId: name,
@@ -92,13 +85,7 @@ function operation(capability: Capability): Readonly<Record<string, unknown>> {
     requestBody: {
       required: true,
       content: {
-        'application/json': {
-          schema: {
-            title: typeTitle(name, 'Params'),
-            ...paramsSchema(params),
-            ...publishedExamples(examples),
-          },
-        },
+        'application/json': { schema: { title: typeTitle(name, 'Params'), ...paramsSchema(capability) } },
       },
     },
     responses: {

@@ -1,7 +1,7 @@
 interface Failure {
   readonly component: string;
   readonly description: string;
-  /** Code to a message as callers see it. */
+  /** The message of each code, as callers see it. */
   readonly codes: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, unknown>>;
 }
@@ -13,10 +13,12 @@ const retryAfter = {
   },
 };
 
-/** On every answer, so that a report can name its record in the log. */
-const requestId = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+/** Of every answer, so that a report can name its record in the log. */
+export const responseHeaders: Readonly<Record<string, unknown>> = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+};
 
-/** What a call can fail with, by HTTP status. */
+/** By HTTP status. */
 const FAILURES: Readonly<Record<string, Failure>> = {
   400: {
     component: 'BadRequest',
@@ -95,7 +97,7 @@ const FAILURES: Readonly<Record<string, Failure>> = {
   },
 };
 
-/** In place of those above, where the agent asks who calls. */
+/** These replace some of the above if the agent asks who calls. */
 const PRINCIPAL_FAILURES: Readonly<Record<string, Failure>> = {
   403: {
     component: 'Forbidden',
@@ -110,7 +112,7 @@ const PRINCIPAL_FAILURES: Readonly<Record<string, Failure>> = {
   },
 };
 
-/** References to the shared responses, for an operation. */
+/** References to the shared responses. */
 export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntries(
   Object.entries(FAILURES).map(([status, { component }]) => [
     status,
@@ -118,14 +120,10 @@ export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntr
   ]),
 );
 
-/** Headers of every response, for an operation. */
-export const responseHeaders: Readonly<Record<string, unknown>> = requestId;
-
-/** What the responses refer to. */
 export function responseComponents(asksWhoCalls: boolean): Readonly<Record<string, unknown>> {
   const failures = Object.values(asksWhoCalls ? { ...FAILURES, ...PRINCIPAL_FAILURES } : FAILURES);
   return {
-    // One for each status: a client that handles every code of a status can have its compiler say so.
+    // One for each status, so that a compiler can check that a client handles every code of a status.
     schemas: Object.fromEntries(
       failures.map(({ component, codes }) => [component, errorSchema(Object.keys(codes))]),
     ),
@@ -135,44 +133,33 @@ export function responseComponents(asksWhoCalls: boolean): Readonly<Record<strin
         schema: { type: 'string' },
       },
     },
-    responses: Object.fromEntries(
-      failures.map(({ component, description, codes, headers }) => [
-        component,
-        {
-          description,
-          headers: { ...requestId, ...headers },
-          content: {
-            'application/json': {
-              schema: { $ref: `#/components/schemas/${component}` },
-              examples: Object.fromEntries(
-                Object.entries(codes).map(([code, message]) => [
-                  code,
-                  { value: { error: { code, message } } },
-                ]),
-              ),
-            },
-          },
-        },
-      ]),
-    ),
+    responses: Object.fromEntries(failures.map((failure) => [failure.component, errorResponse(failure)])),
   };
 }
 
+function errorResponse({
+  component,
+  description,
+  codes,
+  headers,
+}: Failure): Readonly<Record<string, unknown>> {
+  const schema = { $ref: `#/components/schemas/${component}` };
+  const examples = Object.fromEntries(
+    Object.entries(codes).map(([code, message]) => [code, { value: { error: { code, message } } }]),
+  );
+  const content = { 'application/json': { schema, examples } };
+  return { description, headers: { ...responseHeaders, ...headers }, content };
+}
+
 function errorSchema(codes: readonly string[]): Readonly<Record<string, unknown>> {
-  return {
+  const error = {
     type: 'object',
     properties: {
-      error: {
-        type: 'object',
-        properties: {
-          code: { type: 'string', enum: codes, description: 'Machine-readable code.' },
-          message: { type: 'string', description: 'Text for people.' },
-        },
-        required: ['code', 'message'],
-        additionalProperties: false,
-      },
+      code: { type: 'string', enum: codes, description: 'Machine-readable code.' },
+      message: { type: 'string', description: 'Text for people.' },
     },
-    required: ['error'],
+    required: ['code', 'message'],
     additionalProperties: false,
   };
+  return { type: 'object', properties: { error }, required: ['error'], additionalProperties: false };
 }

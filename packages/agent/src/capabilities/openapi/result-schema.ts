@@ -1,14 +1,10 @@
-import type { Capability, ResultField, ResultType } from '../model.ts';
-import { typeTitle } from './type-title.ts';
+import { TEXT_FORMATS, type Capability, type ResultField, type ResultType } from '../model.ts';
 
-/**
- * The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row.
- */
-export function resultSchema({
-  name,
-  result: fields,
-  paging,
-}: Pick<Capability, 'name' | 'result' | 'paging'>): Readonly<Record<string, unknown>> {
+type Schema = Readonly<Record<string, unknown>>;
+
+/** The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row. */
+export function resultSchema(capability: Pick<Capability, 'name' | 'result' | 'paging'>): Schema {
+  const { name, result: fields, paging } = capability;
   return {
     title: typeTitle(name, 'Result'),
     type: 'object',
@@ -36,11 +32,8 @@ export function resultSchema({
   };
 }
 
-/** The parameters with which a call goes on; there is none where a value for one is null. */
-function nextSchema(
-  paging: Readonly<Record<string, string>>,
-  fields: readonly ResultField[],
-): Readonly<Record<string, unknown>> {
+/** The parameters with which a call continues; absent if a value for one of them is null. */
+function nextSchema(paging: Readonly<Record<string, string>>, fields: readonly ResultField[]): Schema {
   const properties = Object.entries(paging).flatMap(([param, name]) => {
     const field = fields.find((candidate) => candidate.name === name);
     if (field === undefined) return [];
@@ -57,14 +50,9 @@ function nextSchema(
   };
 }
 
-function fieldSchema({
-  type,
-  format,
-  nullable,
-  description,
-}: ResultField): Readonly<Record<string, unknown>> {
+function fieldSchema({ type, format, nullable, description }: ResultField): Schema {
   const { type: jsonType, ...rules } = typeRules(type);
-  // Only the types `date` and `datetime` see to it that a value has this format.
+  // Only the types `date` and `datetime` guarantee that a value has this format.
   const isUnchecked = type === 'string' && (format === 'date' || format === 'date-time');
   return {
     type: nullable ? [jsonType, 'null'] : jsonType,
@@ -75,18 +63,19 @@ function fieldSchema({
 }
 
 function typeRules(type: ResultType): { readonly type: string; readonly [keyword: string]: unknown } {
-  switch (type) {
-    case 'date':
-      return { type: 'string', format: 'date' };
-    case 'datetime':
-      return { type: 'string', format: 'date-time' };
-    case 'array':
-      return { type, items: {} };
-    case 'integer':
-    case 'number':
-    case 'string':
-    case 'boolean':
-    case 'object':
-      return { type };
-  }
+  const format = TEXT_FORMATS[type];
+  if (format !== undefined) return { type: 'string', format };
+  return type === 'array' ? { type, items: {} } : { type };
+}
+
+/**
+ * The title of a capability's schema: `get_track` and `Result` make `GetTrackResult`. Generators name the type of an inline
+ * schema after its title, so titles are unique and have the form of a type's name. An underscore stays if no capital letter
+ * can replace it: `track_2` is not `track2`.
+ */
+export function typeTitle(capability: string, kind: 'Params' | 'Result' | 'Row'): string {
+  const words = capability
+    .split('_')
+    .map((word) => (/^[a-z]/.test(word) ? word.charAt(0).toUpperCase() + word.slice(1) : `_${word}`));
+  return words.join('') + kind;
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { typeTitle } from './type-title.ts';
+import { typeTitle } from './result-schema.ts';
 
 test('titles read like the names of types', () => {
   expect(typeTitle('get_track', 'Result')).toBe('GetTrackResult');

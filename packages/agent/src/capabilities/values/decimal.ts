@@ -1,4 +1,4 @@
-/** A number as it is written in decimal: `0.digits` times ten to the power of `point`, below zero where `sign` is -1. */
+/** A decimal number: `sign` times `0.digits` times ten to the power of `point`. */
 export interface Decimal {
   readonly sign: -1 | 0 | 1;
   /** Neither the first nor the last is a zero; none for zero itself. */
@@ -22,7 +22,6 @@ export function readDecimal(text: string): Decimal {
   return { sign: minus === '-' ? -1 : 1, digits: all.slice(from, to), point };
 }
 
-/** Below zero where `a` is less than `b`, above zero where it is greater. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   if (a.sign !== b.sign) return a.sign - b.sign;
   if (a.point !== b.point) return a.point < b.point ? -a.sign : a.sign;
@@ -31,7 +30,7 @@ export function compareDecimals(a: Decimal, b: Decimal): number {
   return a.digits < b.digits ? -a.sign : a.sign;
 }
 
-/** All its digits; undefined where it has a fraction. `point` must have been held to a bound. */
+/** All its digits; undefined if it has a fraction. Callers bound `point`, and so the length of the text. */
 export function integerText({ sign, digits, point }: Decimal): string | undefined {
   if (sign === 0) return '0';
   if (point < digits.length) return undefined;

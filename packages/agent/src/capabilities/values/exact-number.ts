@@ -1,14 +1,14 @@
 import type { ParamSchema } from '../model.ts';
 import { compareDecimals, integerText, isDecimalMultiple, readDecimal, type Decimal } from './decimal.ts';
 
-/** What an `integer` may be: 64 bits, with a sign or without. */
+/** The bounds of an `integer`: 64 bits, with a sign or without. */
 export const LEAST_INTEGER = '-9223372036854775808';
 export const GREATEST_INTEGER = '18446744073709551615';
 
 const LEAST = readDecimal(LEAST_INTEGER);
 const GREATEST = readDecimal(GREATEST_INTEGER);
 
-/** The keyword of a schema for numbers that a number fails, by all the digits that it is written with. */
+/** The keyword that a number fails, judged by all digits that it is written with. */
 export function failedKeyword(schema: ParamSchema, written: string): string | undefined {
   const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, enum: allowed } = schema;
   const value = readDecimal(written);
@@ -27,7 +27,7 @@ export function failedKeyword(schema: ParamSchema, written: string): string | un
   return undefined;
 }
 
-/** The number itself where a double has its value; else its digits, which for an integer are all there are. */
+/** The number itself if a double keeps it; otherwise its digits, without an exponent if it is an integer. */
 export function exactNumber(type: 'integer' | 'number', value: number, written: string): number | string {
   const decimal: Decimal = readDecimal(written);
   const isKept = type === 'integer' ? Number.isSafeInteger(value) : isSame(decimal, value);

@@ -2,7 +2,7 @@ import { rawItems, rawMembers } from '@svc/protocol';
 import { isRecord } from '../is-record.ts';
 import { mayHoldLongNumber } from './written-number.ts';
 
-/** The JSON text of a value from the capability file, with the integers that only a BigInt holds. */
+/** The JSON text of a value from the capability file, in which an integer may be a BigInt. */
 export function jsonText(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;

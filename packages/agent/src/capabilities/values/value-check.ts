@@ -1,17 +1,15 @@
 import { rawItems } from '@svc/protocol';
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { ParamSchema } from '../model.ts';
+import type { ParamSchema, ParamType } from '../model.ts';
 import { isDecimalMultiple, readDecimal } from './decimal.ts';
-import { failedKeyword } from './exact-number.ts';
-import { textProblemIn, type ValueProblem } from './json-sanity.ts';
+import { failedKeyword, GREATEST_INTEGER, LEAST_INTEGER } from './exact-number.ts';
 import { stringFormats } from './string-formats.ts';
-import { valueMessage } from './value-message.ts';
 import { valueSchema } from './value-schema.ts';
 
 const MAX_ITEM_PROBLEMS = 10;
 
 // Not all errors of one value: a text beyond its `maxLength` must never reach its `pattern`.
-// The schemas hold what the check of the capability file has let through; checking them again would make each start slower.
+// The schemas come from a checked file; to check them again would make each start slower.
 const ajv = new Ajv({ strict: true, allErrors: false, coerceTypes: false, validateSchema: false });
 for (const [name, check] of stringFormats) ajv.addFormat(name, check);
 // Ajv divides binary fractions, so that 0.3 would be no multiple of 0.1.
@@ -27,13 +25,20 @@ ajv.addKeyword({
 /** Many parameters look alike, and compiling is what makes a start slow. */
 const compiled = new Map<string, ValidateFunction>();
 
+/** What is wrong in a value. `at` are the keys and indexes that lead to the place. */
+interface ValueProblem {
+  readonly at: readonly (string | number)[];
+  /** Never holds the value. */
+  readonly message: string;
+}
+
 export interface CheckedValue {
   readonly problems: readonly ValueProblem[];
-  /** Whether it is to be bound as `JSON.parse` has made it; else as `boundValue` says. */
+  /** Whether it is bound as `JSON.parse` has made it; otherwise as `boundValue` makes it. */
   readonly isPlain: boolean;
 }
 
-/** `written` is the JSON text of the value; absent where it holds no number that a double does not keep. */
+/** `written` is the JSON text of the value; absent if a double keeps all its numbers. */
 export type CheckValue = (value: unknown, written?: string) => CheckedValue;
 
 const PLAIN: CheckedValue = { problems: [], isPlain: true };
@@ -50,7 +55,7 @@ export function compileValue(schema: ParamSchema): CheckValue {
   return (value, written) => {
     const listed = checkItem !== undefined && Array.isArray(value);
     if (typeof value === 'number') {
-      // Ajv would compare what the number was rounded to. It has no bound for integers of 64 bits.
+      // Ajv would compare the rounded number. It has no bound for integers of 64 bits.
       const isExact = written === undefined && (type !== 'integer' || Number.isSafeInteger(value));
       if (isNumeric && !isExact) {
         const keyword = failedKeyword(own, written ?? String(value));
@@ -101,4 +106,95 @@ function checkItems(
   }
   if (problems !== undefined) return refused(problems);
   return isPlain ? PLAIN : LONG;
+}
+
+/** Why a value parsed from JSON cannot be bound: it holds a text that some databases cannot store. */
+function textProblemIn(value: unknown): ValueProblem | undefined {
+  if (typeof value === 'string') return textProblem(value);
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const problem = within(index, value[index]);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+  for (const [key, part] of Object.entries(value)) {
+    // The message names the object, never the key at fault.
+    const problem = textProblem(key) ?? within(key, part);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function within(step: string | number, part: unknown): ValueProblem | undefined {
+  const problem = textProblemIn(part);
+  return problem === undefined ? undefined : { ...problem, at: [step, ...problem.at] };
+}
+
+function textProblem(text: string): ValueProblem | undefined {
+  if (!text.includes('\0') && !/\p{Surrogate}/u.test(text)) return undefined;
+  return { at: [], message: 'must not hold the character U+0000 or half a surrogate pair' };
+}
+
+const MAX_NAMED_CHOICES = 20;
+
+const TYPES: Readonly<Record<ParamType, string>> = {
+  integer: 'must be an integer',
+  number: 'must be a number',
+  string: 'must be a string',
+  boolean: 'must be true or false',
+  date: 'must be a date such as "2025-12-31"',
+  datetime: 'must be a date and time with offset such as "2025-12-31T23:59:59Z"',
+  uuid: 'must be a UUID such as "123e4567-e89b-12d3-a456-426614174000"',
+  array: 'must be an array',
+  object: 'must be an object',
+};
+
+/** Why a value that fails this keyword is refused. Names the constraint, never the value. */
+function valueMessage(keyword: string, schema: ParamSchema): string {
+  switch (keyword) {
+    case 'range':
+      return `must be between ${LEAST_INTEGER} and ${GREATEST_INTEGER}`;
+    case 'minimum':
+      return `must be >= ${schema.minimum}`;
+    case 'maximum':
+      return `must be <= ${schema.maximum}`;
+    case 'exclusiveMinimum':
+      return `must be > ${schema.exclusiveMinimum}`;
+    case 'exclusiveMaximum':
+      return `must be < ${schema.exclusiveMaximum}`;
+    case 'multipleOf':
+      return `must be a multiple of ${schema.multipleOf}`;
+    case 'minLength':
+      return `must have at least ${count(schema.minLength, 'character')}`;
+    case 'maxLength':
+      return `must have at most ${count(schema.maxLength, 'character')}`;
+    case 'minItems':
+      return `must have at least ${count(schema.minItems, 'item')}`;
+    case 'maxItems':
+      return `must have at most ${count(schema.maxItems, 'item')}`;
+    case 'pattern':
+      return `must match the pattern ${oneLine(schema.pattern)}`;
+    case 'enum':
+      return choices(schema.enum ?? []);
+    case 'format':
+      return schema.type === 'string' ? `must have the format ${schema.format}` : TYPES[schema.type];
+    default:
+      return TYPES[schema.type];
+  }
+}
+
+function count(limit: number | undefined, noun: string): string {
+  return limit === 1 ? `1 ${noun}` : `${limit} ${noun}s`;
+}
+
+function choices(allowed: readonly unknown[]): string {
+  const named = allowed.slice(0, MAX_NAMED_CHOICES).map(oneLine).join(', ');
+  const more = allowed.length - MAX_NAMED_CHOICES;
+  return more > 0 ? `must be one of ${named} and ${more} more` : `must be one of ${named}`;
+}
+
+function oneLine(value: unknown): string {
+  return JSON.stringify(value) ?? '';
 }

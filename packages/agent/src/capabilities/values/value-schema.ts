@@ -1,4 +1,4 @@
-import type { ParamSchema } from '../model.ts';
+import { TEXT_FORMATS, type ParamSchema } from '../model.ts';
 
 /** The JSON Schema of one value: what callers are shown and what their values are checked against. */
 export interface ValueSchema {
@@ -28,20 +28,8 @@ export function valueSchema(schema: ParamSchema): ValueSchema {
   const constraints = Object.fromEntries(
     CONSTRAINTS.filter((name) => schema[name] !== undefined).map((name) => [name, schema[name]]),
   );
-  switch (type) {
-    case 'date':
-      return { type: 'string', format: 'date', ...constraints };
-    case 'datetime':
-      return { type: 'string', format: 'date-time', ...constraints };
-    case 'uuid':
-      return { type: 'string', format: 'uuid', ...constraints };
-    case 'array':
-      return { type, items: items === undefined ? {} : valueSchema(items), ...constraints };
-    case 'integer':
-    case 'number':
-    case 'string':
-    case 'boolean':
-    case 'object':
-      return { type, ...constraints };
-  }
+  const format = TEXT_FORMATS[type];
+  if (format !== undefined) return { type: 'string', format, ...constraints };
+  if (type !== 'array') return { type, ...constraints };
+  return { type, items: items === undefined ? {} : valueSchema(items), ...constraints };
 }

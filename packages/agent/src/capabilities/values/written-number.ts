@@ -1,4 +1,4 @@
-/** A double keeps each of 15 digits, and more in part. */
+/** A double keeps every number of 15 digits, and some longer ones. */
 const LENGTH = 16;
 const SMALL = /[eE]-\d{3}/;
 const ZERO = 0x30;
@@ -10,14 +10,14 @@ const POINT = 0x2e;
  * to zero. Most texts hold none: of those, one character in sixteen is read.
  */
 export function mayHoldLongNumber(text: string): boolean {
-  // A run of so many digits covers one of these places.
+  // A run of that many digits covers one of these places.
   for (let at = LENGTH - 1; at < text.length; at += LENGTH) {
     if (isOfNumber(text, at) && runLength(text, at) >= LENGTH) return true;
   }
   return (text.includes('e-') || text.includes('E-')) && SMALL.test(text);
 }
 
-/** How long the run of digits and points around that place is. */
+/** The length of the run of digits and points around that place. */
 function runLength(text: string, at: number): number {
   let from = at;
   while (isOfNumber(text, from - 1)) from--;

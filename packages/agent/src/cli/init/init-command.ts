@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { printable } from '@svc/edge';
 import { createRawKeyPair } from '@svc/protocol';
-import { gatewayUrlProblem } from '../../config/checks/gateway-url.ts';
+import { gatewayUrlProblem } from '../../config/gateway-url.ts';
 import type {
   Catalog,
   CatalogAccounts,

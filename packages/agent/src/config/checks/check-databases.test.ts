@@ -79,7 +79,7 @@ test.each([
     'none chosen of several',
     file({ library: SECTION, shop: SECTION }),
     [
-      'capabilities.one.database: is required, for there are several: library, shop; or give `defaults.database`',
+      'capabilities.one.database: is required, because there are several: library, shop; or give `defaults.database`',
     ],
   ],
   [
@@ -139,6 +139,6 @@ test('each needs a connection for each worker', () => {
   const few = '{ host: db, name: n, user: u, password: pw, max_connections: 1 }';
   const text = `${file({ library: SECTION, shop: few }, { defaults: 'library' })}\nruntime: { workers: 2 }`;
   expect(faultLines(load(text)).map((line) => line.replace(/^\S+ /, ''))).toEqual([
-    'runtime.workers: must be <= `databases.shop.max_connections` (1), for each worker needs a connection',
+    'runtime.workers: must be <= `databases.shop.max_connections` (1), because each worker needs a connection',
   ]);
 });

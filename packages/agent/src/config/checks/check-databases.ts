@@ -6,7 +6,7 @@ import { driverOf } from '../../databases/drivers.ts';
 import { driverNameOf } from '../driver-of-file.ts';
 import { valueAt, type Path } from '../path.ts';
 
-/** Each capability asks one database of the file. */
+/** Each capability must lead to one database of the file. */
 export function checkDatabases(root: unknown, faults: FaultLog): void {
   const several = valueAt(root, ['databases']);
   const names = isRecord(several) ? Object.keys(several) : undefined;
@@ -14,7 +14,7 @@ export function checkDatabases(root: unknown, faults: FaultLog): void {
     faults.addForKey(['databases'], '`database` and `databases` are both given: remove one of them');
     return;
   }
-  // What it is instead of a mapping is told already.
+  // The schema reports that it is no mapping.
   if (names === undefined && isRecord(root) && Object.hasOwn(root, 'databases')) return;
   checkName(root, ['defaults', 'database'], names, faults);
   const usual = valueAt(root, ['defaults', 'database']) ?? (names?.length === 1 ? names[0] : undefined);
@@ -25,10 +25,8 @@ export function checkDatabases(root: unknown, faults: FaultLog): void {
     const database = valueAt(root, path) ?? usual ?? (names === undefined ? UNNAMED : undefined);
     if (typeof database === 'string') checkForeignTables(root, name, database, faults);
     if (names === undefined || names.length === 0 || (valueAt(root, path) ?? usual) !== undefined) continue;
-    faults.add(
-      path,
-      `is required, for there are several: ${names.join(', ')}; or give \`defaults.database\``,
-    );
+    const message = `is required, because there are several: ${names.join(', ')}; or give \`defaults.database\``;
+    faults.add(path, message);
   }
 }
 
@@ -43,10 +41,8 @@ function checkName(root: unknown, path: Path, names: readonly string[] | undefin
   const name = valueAt(root, path);
   if (typeof name !== 'string') return;
   if (names === undefined) {
-    faults.addForKey(
-      path,
-      'names a database, but the file has no `databases`: remove it, or name them there',
-    );
+    const message = 'names a database, but the file has no `databases`: remove it, or name them there';
+    faults.addForKey(path, message);
   } else if (!names.includes(name)) {
     const close = nearestWithin(name, names);
     const hint = close === undefined ? '' : `: did you mean ${close}?`;

@@ -107,7 +107,7 @@ describe('examples', { tags: ['capability:examples'] }, () => {
     ],
     [
       '{ params: { id: 1 }, principal: { claims: { org: a } } }',
-      '12:30 capabilities.film.examples.0.principal: needs `identity`, without which the agent knows of who calls the name of the API key alone',
+      '12:30 capabilities.film.examples.0.principal: needs `identity`, without which the agent knows only the name of the API key that calls',
     ],
   ])('%s', (example, fault) => {
     expect(faultLines(load(fileWith(example)))).toEqual([fault]);

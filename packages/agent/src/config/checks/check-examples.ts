@@ -23,7 +23,7 @@ export function checkExamples(root: unknown, capability: Path, faults: FaultLog)
   }
 }
 
-/** Refused parameters are an example, too, but one that says so: others are shown to callers. */
+/** An example may have wrong parameters only if it expects AGENT_INVALID_PARAMS: others are shown to callers. */
 function checkParams(root: unknown, capability: Path, path: Path, faults: FaultLog): void {
   const declared = valueAt(root, [...capability, 'params']) ?? {};
   const given = valueAt(root, [...path, 'params']) ?? {};
@@ -36,9 +36,8 @@ function checkParams(root: unknown, capability: Path, path: Path, faults: FaultL
     } else if (isRecord(spec) && 'from' in spec) {
       faults.addForKey(at, 'is taken from who calls: remove it, and say who calls by `as` or `principal`');
     } else if (isParamSpec(spec) && value !== null && !faults.has([...capability, 'params', name])) {
-      for (const problem of problemsOf(spec, value)) {
+      for (const problem of problemsOf(spec, value))
         faults.add([...at, ...problem.at.map(String)], problem.message);
-      }
     }
   }
   for (const [name, spec] of Object.entries(declared)) {
@@ -47,7 +46,7 @@ function checkParams(root: unknown, capability: Path, path: Path, faults: FaultL
   }
 }
 
-/** None where the constraints of the parameter itself have a fault. */
+/** None if the constraints of the parameter have a fault: that one is reported elsewhere. */
 function problemsOf(spec: Parameters<typeof compileValue>[0], value: unknown): CheckedValue['problems'] {
   try {
     const text = jsonText(value);
@@ -67,57 +66,47 @@ function checkExpectation(root: unknown, capability: Path, path: Path, faults: F
       if (name in expected)
         faults.addForKey([...at, name], 'does not go with `error`: a call that fails gives no rows');
     }
-    if (valueAt(root, [...path, 'publish']) === true) {
+    if (valueAt(root, [...path, 'publish']) === true)
       faults.add([...path, 'publish'], 'must be false with `expect.error`: callers are shown what works');
-    }
     return;
   }
-  if (typeof count === 'number' && typeof most === 'number' && count > most) {
+  if (typeof count === 'number' && typeof most === 'number' && count > most)
     faults.add([...at, 'max_count'], 'must not be below count');
-  }
   if (!Array.isArray(rows)) return;
   const limit = typeof count === 'number' ? count : most;
-  if (typeof limit === 'number' && rows.length > limit) {
+  if (typeof limit === 'number' && rows.length > limit)
     faults.add([...at, 'rows'], 'must not have more rows than `count` or `max_count` says');
-  }
   const fields = valueAt(root, [...capability, 'result']);
   if (!isRecord(fields)) return;
   for (const [index, row] of rows.entries()) {
     const unknownFields = isRecord(row)
       ? Object.keys(row).filter((name) => !Object.hasOwn(fields, name))
       : [];
-    for (const name of unknownFields) {
+    for (const name of unknownFields)
       faults.addForKey([...at, 'rows', String(index), name], unknown('field', name, Object.keys(fields)));
-    }
   }
 }
 
 function checkPrincipal(root: unknown, path: Path, faults: FaultLog): void {
   const principal = valueAt(root, [...path, 'principal']);
   if (!isRecord(principal)) return;
-  if (valueAt(root, [...path, 'as']) !== undefined) {
+  if (valueAt(root, [...path, 'as']) !== undefined)
     faults.addForKey([...path, 'as'], 'does not go with `principal`: it is short for its `key_name`');
-  }
   const ofToken = OF_TOKENS.filter((name) => name in principal);
   if ('key_name' in principal) {
     for (const name of ofToken) {
-      faults.addForKey(
-        [...path, 'principal', name],
-        'does not go with `key_name`: a call is by an API key or by a token',
-      );
+      const message = 'does not go with `key_name`: a call is by an API key or by a token';
+      faults.addForKey([...path, 'principal', name], message);
     }
   }
   const claims = 'claims' in principal ? parseClaims(principal['claims']) : undefined;
   if (claims?.ok === false) {
-    for (const { path: at, message } of claims.problems) {
+    for (const { path: at, message } of claims.problems)
       faults.add([...path, 'principal', 'claims', ...at.map(String)], message);
-    }
   }
   if (valueAt(root, ['identity']) === undefined && (ofToken.length > 0 || 'claims' in principal)) {
-    faults.add(
-      [...path, 'principal'],
-      'needs `identity`, without which the agent knows of who calls the name of the API key alone',
-    );
+    const message = 'needs `identity`, without which the agent knows only the name of the API key that calls';
+    faults.add([...path, 'principal'], message);
   }
 }
 

@@ -3,12 +3,10 @@ import { parseIssuers } from '@svc/identity';
 import { isRecord } from '../../capabilities/is-record.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { valueAt, type Path } from '../path.ts';
-import { gatewayUrls } from '../gateway-urls.ts';
-import { resourceOf } from '../resource-of.ts';
-import { gatewayUrlProblem } from './gateway-url.ts';
+import { gatewayUrlProblem, gatewayUrls, resourceOf } from '../gateway-url.ts';
 
 const GREATEST_AGE_MS = 8760 * 60 * 60 * 1000;
-/** What callers neither send nor see. */
+/** These keys are about what callers send or see. */
 const OF_SENT_PARAMETERS = ['required', 'default', 'description'];
 const CLAIM = /^principal\.claims\.(.+)$/;
 const TEXT_TYPES: ReadonlySet<unknown> = new Set(['string', 'uuid', 'date', 'datetime']);
@@ -18,33 +16,24 @@ export function checkIdentity(root: unknown, faults: FaultLog): readonly string[
   const identity = valueAt(root, ['identity']);
   if (!isRecord(identity)) return [];
   const { trust, api_keys: apiKeys, issuers, max_age: maxAge } = identity;
-  if (trust === 'gateway') {
-    if (issuers !== undefined) {
-      faults.addForKey(
-        ['identity', 'issuers'],
-        'belongs to `trust: token`: under `trust: gateway` the gateway alone verifies tokens',
-      );
-    }
-    if (apiKeys === 'refuse') {
-      faults.add(
-        ['identity', 'api_keys'],
-        'must be accept: under `trust: gateway` the word of the gateway counts for keys and tokens alike',
-      );
-    }
-  } else if (trust === 'token' && issuers === undefined) {
-    faults.add(['identity', 'issuers'], 'is required under `trust: token`');
+  if (trust === 'gateway' && issuers !== undefined) {
+    const message = 'belongs to `trust: token`: under `trust: gateway` the gateway alone verifies tokens';
+    faults.addForKey(['identity', 'issuers'], message);
   }
-  if (typeof maxAge === 'string') checkMaxAge(maxAge, faults);
+  if (trust === 'gateway' && apiKeys === 'refuse') {
+    const message =
+      'must be accept: under `trust: gateway` the word of the gateway counts for keys and tokens alike';
+    faults.add(['identity', 'api_keys'], message);
+  }
+  if (trust === 'token' && issuers === undefined)
+    faults.add(['identity', 'issuers'], 'is required under `trust: token`');
+  const age = typeof maxAge === 'string' ? parseDuration(maxAge) : undefined;
+  if (age !== undefined && !(age % 1000 === 0 && age >= 1000 && age <= GREATEST_AGE_MS))
+    faults.add(['identity', 'max_age'], 'must be whole seconds, from 1s to 8760h');
   return trust === 'token' && Array.isArray(issuers) ? checkIssuers(root, issuers, faults) : [];
 }
 
-function checkMaxAge(text: string, faults: FaultLog): void {
-  const age = parseDuration(text);
-  if (age % 1000 === 0 && age >= 1000 && age <= GREATEST_AGE_MS) return;
-  faults.add(['identity', 'max_age'], 'must be whole seconds, from 1s to 8760h');
-}
-
-/** Keeps a fault of the URL from being told a second time as missing audiences. */
+/** Stands for a URL at fault, which would otherwise be reported again as missing audiences. */
 const PLACEHOLDER = 'https://unknown/mcp';
 
 function checkIssuers(root: unknown, issuers: readonly unknown[], faults: FaultLog): readonly string[] {
@@ -53,33 +42,26 @@ function checkIssuers(root: unknown, issuers: readonly unknown[], faults: FaultL
   const resource = areUsable ? resourceOf(urls) : PLACEHOLDER;
   const parsed = parseIssuers(issuers, { resource });
   if (parsed.ok) return parsed.warnings;
-  for (const { path, message } of parsed.problems) {
+  for (const { path, message } of parsed.problems)
     faults.add(['identity', 'issuers', ...path.map(String)], message);
-  }
   return [];
 }
 
-/** Checks what a schema cannot express of a parameter that is taken from who calls. */
+/** The same for a parameter that is taken from who calls. */
 export function checkPinned(root: unknown, path: Path, faults: FaultLog): void {
   const spec = valueAt(root, path);
   if (!isRecord(spec) || typeof spec['from'] !== 'string') return;
   const identity = valueAt(root, ['identity']);
   const from: Path = [...path, 'from'];
-  if (identity === undefined) {
+  if (identity === undefined)
     faults.addForKey(from, 'needs `identity`, which says whose word the agent takes for who calls');
-  }
-  for (const name of OF_SENT_PARAMETERS) {
-    if (name in spec)
-      faults.addForKey(
-        [...path, name],
-        'does not go with `from`: callers neither send the parameter nor see it',
-      );
-  }
+  const notSent = 'does not go with `from`: callers neither send the parameter nor see it';
+  for (const name of OF_SENT_PARAMETERS) if (name in spec) faults.addForKey([...path, name], notSent);
   checkType(spec, path, faults);
   if (isRecord(identity)) checkSource(identity, spec['from'], from, faults);
 }
 
-/** A value that can never fit would refuse every call. */
+/** A type that no value fits would refuse every call. */
 function checkType(spec: Readonly<Record<string, unknown>>, path: Path, faults: FaultLog): void {
   const { type, from, items } = spec;
   const isClaim = CLAIM.test(String(from));
@@ -90,14 +72,12 @@ function checkType(spec: Readonly<Record<string, unknown>>, path: Path, faults: 
   }
   const itemType = isRecord(items) ? items['type'] : undefined;
   if (isClaim && typeof itemType === 'string' && !TEXT_TYPES.has(itemType)) {
-    faults.add(
-      [...path, 'items', 'type'],
-      'must be string, uuid, date or datetime: lists of claims hold texts',
-    );
+    const message = 'must be string, uuid, date or datetime: lists of claims hold texts';
+    faults.add([...path, 'items', 'type'], message);
   }
 }
 
-/** Under `trust: token` without keys all that the agent can know of who calls stands in this file. */
+/** Under `trust: token` without keys, the file tells everything that the agent can know of a caller. */
 function checkSource(
   identity: Readonly<Record<string, unknown>>,
   source: string,
@@ -107,10 +87,8 @@ function checkSource(
   const { trust, api_keys: apiKeys, issuers } = identity;
   if (trust !== 'token' || apiKeys === 'accept' || !Array.isArray(issuers)) return;
   if (source === 'principal.key_name') {
-    faults.add(
-      from,
-      'is never known: `identity` refuses API keys; set `api_keys: accept`, or take something else',
-    );
+    const remedy = 'set `api_keys: accept`, or take something else';
+    faults.add(from, `is never known: \`identity\` refuses API keys; ${remedy}`);
   }
   const claim = CLAIM.exec(source)?.[1];
   const maps: readonly unknown[] = issuers.map((issuer: unknown) => valueAt(issuer, ['claims']));

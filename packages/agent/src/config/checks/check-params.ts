@@ -1,3 +1,4 @@
+import { nearestWithin } from '@svc/edge';
 import { compileValue } from '../../capabilities/values/value-check.ts';
 import { PARAM_TYPES, type ParamSchema, type ParamType } from '../../capabilities/model.ts';
 import type { ParamSpec } from '../capability-file.ts';
@@ -16,7 +17,7 @@ const NUMERIC = [
   'default',
 ];
 
-/** The reference in docs/ is made from this, too. */
+/** The reference in docs/ is made from this. */
 export const CONSTRAINTS_OF: Readonly<Record<ParamType, readonly string[]>> = {
   integer: NUMERIC,
   number: NUMERIC,
@@ -48,17 +49,13 @@ export function checkParam(spec: unknown, path: Path, faults: FaultLog): void {
     else if (isRecord(spec['items']))
       checkConstraints(spec['items'], [...path, 'items'], faults, ['default']);
   }
-  if ('default' in spec && spec['required'] === true) {
+  if ('default' in spec && spec['required'] === true)
     faults.add([...path, 'default'], 'a required parameter cannot have a default: remove one of the two');
-  }
-  // Values are compared with constraints only if the constraints have no faults themselves.
-  const isSound = faults.list().length === before && !isPatternFaulty(path, faults);
+  // Values are compared with constraints only if those have no faults. The fault of a pattern may be older than this check,
+  // for example a variable that is not set, and then no second one is recorded.
+  const hasFaultyPattern = [path, [...path, 'items']].some((at) => faults.has([...at, 'pattern']));
+  const isSound = faults.list().length === before && !hasFaultyPattern;
   if (isSound && isParamSpec(spec)) checkValues(spec, path, faults);
-}
-
-/** Where reading the file has found it wrong, as with a variable that is not set, no second fault is kept or counted. */
-function isPatternFaulty(path: Path, faults: FaultLog): boolean {
-  return [path, [...path, 'items']].some((at) => faults.has([...at, 'pattern']));
 }
 
 /** `elsewhere`: constraints that only a whole parameter takes; the schema refuses them here. */
@@ -72,23 +69,20 @@ function checkConstraints(
   if (type !== undefined) {
     const fitting = CONSTRAINTS_OF[type].filter((name) => !elsewhere.includes(name));
     for (const name of Object.keys(spec)) {
-      if (ALL_CONSTRAINTS.has(name) && !fitting.includes(name)) {
+      if (ALL_CONSTRAINTS.has(name) && !fitting.includes(name))
         faults.addForKey([...path, name], `does not fit the type ${type}; accepted: ${fitting.join(', ')}`);
-      }
     }
   }
   checkPattern(spec['pattern'], [...path, 'pattern'], faults);
   for (const name of BOUNDS) {
     const bound = spec[name];
-    if (typeof bound === 'number' && Number.isInteger(bound) && !Number.isSafeInteger(bound)) {
+    if (typeof bound === 'number' && Number.isInteger(bound) && !Number.isSafeInteger(bound))
       faults.add([...path, name], 'must be between -9007199254740991 and 9007199254740991');
-    }
   }
   for (const [low, high] of PAIRS) {
     const [least, most] = [spec[low], spec[high]];
-    if (typeof least === 'number' && typeof most === 'number' && least > most) {
+    if (typeof least === 'number' && typeof most === 'number' && least > most)
       faults.add([...path, high], `must not be below ${low}`);
-    }
   }
 }
 
@@ -109,9 +103,8 @@ function checkValues(spec: ParamSpec, path: Path, faults: FaultLog): void {
     faults.add([...path, 'default'], 'is empty: remove it, an absent parameter is NULL anyway');
     return;
   }
-  for (const { at, message } of compileValue(spec)(spec.default).problems) {
+  for (const { at, message } of compileValue(spec)(spec.default).problems)
     faults.add([...path, 'default', ...at.map(String)], message);
-  }
 }
 
 function checkEnum(schema: ParamSchema, path: Path, faults: FaultLog): boolean {
@@ -128,11 +121,43 @@ function checkEnum(schema: ParamSchema, path: Path, faults: FaultLog): boolean {
   return sound;
 }
 
-/** Result formats are shown to callers; dates have theirs, and other types have none. */
+/** Dates have a format of their own, and some types have none. */
 export function checkResultField(spec: unknown, path: Path, faults: FaultLog): void {
   const type = valueAt(spec, ['type']);
   const annotated = valueAt(spec, ['format']) !== undefined;
-  if (annotated && typeof type === 'string' && !['integer', 'number', 'string'].includes(type)) {
+  if (annotated && typeof type === 'string' && !['integer', 'number', 'string'].includes(type))
     faults.addForKey([...path, 'format'], `does not fit the type ${type}: remove it`);
+}
+
+/** Checks that each parameter in `paging` takes the values of its field. */
+export function checkPaging(root: unknown, capability: Path, faults: FaultLog): void {
+  const paging = valueAt(root, [...capability, 'paging']);
+  if (!isRecord(paging)) return;
+  for (const [param, field] of Object.entries(paging)) {
+    const path = [...capability, 'paging', param];
+    const params = valueAt(root, [...capability, 'params']);
+    const fields = valueAt(root, [...capability, 'result']);
+    if (!isRecord(params) || !Object.hasOwn(params, param)) {
+      faults.addForKey(path, `is no parameter of the capability${hint(param, params)}`);
+    } else if (valueAt(params, [param, 'from']) !== undefined) {
+      faults.addForKey(path, 'takes its value from who calls, so callers cannot send it');
+    } else if (typeof field !== 'string' || !isRecord(fields)) {
+      continue;
+    } else if (!Object.hasOwn(fields, field)) {
+      faults.add(path, `must be a field of \`result\`${hint(field, fields)}`);
+    } else checkTypes(valueAt(params, [param, 'type']), valueAt(fields, [field, 'type']), path, faults);
   }
+}
+
+function checkTypes(taken: unknown, given: unknown, path: Path, faults: FaultLog): void {
+  if (typeof taken !== 'string' || typeof given !== 'string') return;
+  // In results a UUID is a string.
+  if (given === (taken === 'uuid' ? 'string' : taken)) return;
+  const types = `the field is ${given}, the parameter ${taken}`;
+  faults.add(path, `must be a field of the type of the parameter: ${types}`);
+}
+
+function hint(name: string, known: unknown): string {
+  const nearest = nearestWithin(name, isRecord(known) ? Object.keys(known) : []);
+  return nearest === undefined ? '' : `, did you mean \`${nearest}\`?`;
 }

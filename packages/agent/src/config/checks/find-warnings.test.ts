@@ -26,11 +26,11 @@ test('what is shown to callers has a description', () => {
   ]);
 });
 
-test('a comment that swallows the lines behind it is warned of at its place', () => {
+test('a warning names the place of a comment that swallows the next line', () => {
   const rest = ['      from book', '    description: One', `    ${RESULT}`];
   const text = (style: string) => ['  a:', `    sql: ${style}`, '      select 1 as one -- one', ...rest];
   expect(warningsOf(...text('>'))).toEqual([
-    expect.stringMatching(/^7:23 capabilities\.a\.sql: this comment takes .* write `sql: \|`/),
+    expect.stringMatching(/^7:23 capabilities\.a\.sql: this comment swallows .* write `sql: \|`/),
   ]);
   expect(warningsOf(...text('|'))).toEqual([]);
   const plain = ['  a:', '    sql: select 1 as one -- one', ...rest];

@@ -1,9 +1,11 @@
 import type { Fault, Position } from '../../capabilities/fault.ts';
 import type { CapabilityFile } from '../capability-file.ts';
 import type { FaultLog } from '../fault-log.ts';
-import { swallowingComment } from './swallowing-comment.ts';
 
-/** What a file without faults says, or leaves out, that is hardly meant. */
+/** Everything that may hold `--`: quoted texts and comments. */
+const SKIPPED = /'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|\/\*[^]*?\*\/|--[^\n]*/g;
+
+/** Mistakes that a file without faults may still have. */
 export function findWarnings(file: CapabilityFile, faults: FaultLog): readonly Fault[] {
   return [...swallowed(file, faults), ...undescribed(file, faults)];
 }
@@ -16,12 +18,12 @@ function swallowed({ capabilities }: CapabilityFile, faults: FaultLog): readonly
     if (found === undefined || value === undefined) return [];
     const column = found.line === 0 ? value.column + found.column : found.column + 1;
     const message =
-      'this comment takes what follows with it, for the lines of this text are joined: write `sql: |`, or the comment as /* ... */';
+      'this comment swallows what follows, because YAML joins the lines of this text: write `sql: |`, or the comment as /* ... */';
     return [fault(path, message, { line: value.line + found.line, column })];
   });
 }
 
-/** One for all of them: a file that its author alone calls needs none. */
+/** One warning for all capabilities: a file for its author alone needs no descriptions. */
 function undescribed({ capabilities }: CapabilityFile, faults: FaultLog): readonly Fault[] {
   const [first, ...others] = Object.entries(capabilities)
     .filter(
@@ -37,4 +39,31 @@ function undescribed({ capabilities }: CapabilityFile, faults: FaultLog): readon
 
 function fault(path: readonly string[], message: string, position: Position | undefined): Fault {
   return { path: path.join('.'), message, ...(position === undefined ? {} : { position }) };
+}
+
+/**
+ * The first `--` comment to which YAML joins the next line, which thus becomes part of the comment. `source` is the text in
+ * the file; in a block, its first line has only the `>`.
+ */
+export function swallowingComment(
+  source: string,
+): { readonly line: number; readonly column: number } | undefined {
+  const lines = source.split('\n');
+  const isBlock = source.startsWith('>');
+  const indent = isBlock ? indentOf(lines.slice(1).find((line) => line.trim() !== '') ?? '') : Infinity;
+  // YAML does not join empty lines and those that are indented further.
+  const isJoined = (line: string | undefined): boolean =>
+    line !== undefined && line.trim() !== '' && indentOf(line) <= indent;
+  for (const { 0: found, index } of source.matchAll(SKIPPED)) {
+    if (!found.startsWith('--')) continue;
+    const before = source.slice(0, index).split('\n');
+    const line = before.length - 1;
+    if (isJoined(lines[line]) && isJoined(lines[line + 1]))
+      return { line, column: before.at(-1)?.length ?? 0 };
+  }
+  return undefined;
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { swallowingComment } from './swallowing-comment.ts';
+import { swallowingComment } from './find-warnings.ts';
 
 test.each([
   ['a folded text', '>\n  select 1 -- one\n  from book\n', { line: 1, column: 11 }],

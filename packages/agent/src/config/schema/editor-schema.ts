@@ -5,10 +5,7 @@ import { anyDatabaseSection, fileSchema } from './file-schema.ts';
 import { REFERENCE_PATTERN } from '../yaml/interpolate.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
 
-/**
- * The schema of the file as editors need it, before `${NAME}` is replaced: a text with such a
- * reference is accepted wherever a number, a boolean or a text of a certain form is.
- */
+/** The schema for editors, which see `${NAME}`: such a text is accepted instead of a number, a boolean or a form of text. */
 export function editorSchema(): JsonSchema {
   const { required: _required, properties, ...schema } = fileSchema({ [UNNAMED]: DEFAULT_DRIVER });
   const { databases, ...sections } = isRecord(properties) ? properties : {};
@@ -36,23 +33,16 @@ function withReferences(schema: JsonSchema): JsonSchema {
 
 function withReferencesIn(keyword: string, value: unknown): unknown {
   if (!isRecord(value)) return value;
-  switch (keyword) {
-    case 'properties':
-      return Object.fromEntries(
-        Object.entries(value).map(([name, schema]) => [
-          name,
-          isRecord(schema) ? withReferences(schema) : schema,
-        ]),
-      );
-    case 'additionalProperties':
-    case 'items':
-      return withReferences(value);
-    default:
-      return value;
-  }
+  if (keyword === 'additionalProperties' || keyword === 'items') return withReferences(value);
+  if (keyword !== 'properties') return value;
+  const properties = Object.entries(value).map(([name, schema]) => [
+    name,
+    isRecord(schema) ? withReferences(schema) : schema,
+  ]);
+  return Object.fromEntries(properties);
 }
 
-/** Plain text takes one as it is; mappings and lists never do. */
+/** Plain text takes a reference as it is; mappings and lists never take one. */
 function takesReference({ type, pattern, enum: names }: JsonSchema): boolean {
   if (type === 'string') return pattern !== undefined || names !== undefined;
   return type === 'integer' || type === 'number' || type === 'boolean' || Array.isArray(type);

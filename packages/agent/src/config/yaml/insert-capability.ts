@@ -1,19 +1,19 @@
 import { Document, isMap, isScalar, parseDocument, Scalar, type YAMLMap } from 'yaml';
 
-/** What a file says of a capability, in the order of its keys; `sql` is as the file has it. */
+/** A capability as the file has it, in the order of its keys. */
 export interface CapabilitySection {
   readonly sql: string;
   readonly [key: string]: unknown;
 }
 
 export interface InsertedCapability {
-  /** The whole file; every other byte of it is as it was. */
+  /** The whole file; the rest of it keeps every byte. */
   readonly text: string;
-  /** What is new in it. */
+  /** The part that is new. */
   readonly section: string;
 }
 
-/** Puts a capability behind the others of a file that has at least one; undefined where the file has no place for it. */
+/** Adds a capability after the others of a file, which has at least one. Undefined if the file has no place for it. */
 export function insertCapability(
   text: string,
   name: string,
@@ -52,7 +52,7 @@ function writeBlock(name: string, { sql, ...section }: CapabilitySection): strin
   const statement = new Scalar(sql);
   if (sql.includes('\n')) statement.type = Scalar.BLOCK_LITERAL;
   const document = new Document({ [name]: { sql: statement, ...section } });
-  // Short things on one line, as people write them.
+  // A parameter or a field on one line, as people write it.
   const capability = document.get(name);
   for (const key of ['params', 'result']) {
     const fields = isMap(capability) ? capability.get(key) : undefined;
@@ -61,7 +61,7 @@ function writeBlock(name: string, { sql, ...section }: CapabilitySection): strin
   return document.toString({ lineWidth: 0 });
 }
 
-/** Where the next line begins, behind the comments that belong to what ends at `end`: those that are indented deeper. */
+/** Where the next line begins after `end` and its comments, which are indented deeper. */
 function behindLine(text: string, end: number, indent: number): number {
   const next = (from: number): number => {
     const at = text.indexOf('\n', from);
@@ -76,7 +76,6 @@ function behindLine(text: string, end: number, indent: number): number {
   }
 }
 
-/** Whether the file has an empty line between its capabilities. */
 function isSpaced(text: string, { items }: YAMLMap): boolean {
   const [, second] = items;
   const start = startOf(second?.key);

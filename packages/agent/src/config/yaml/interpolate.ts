@@ -1,10 +1,9 @@
 export interface Interpolated {
   readonly text: string;
-  /** Whether anything was replaced. */
   readonly replaced: boolean;
-  /** Whether the text was nothing but one `${NAME}`. */
+  /** Whether the text was only one `${NAME}`. */
   readonly whole: boolean;
-  /** What is wrong; fit to be shown, for it names variables and never their values. */
+  /** They name variables, never their values. */
   readonly problems: readonly string[];
 }
 

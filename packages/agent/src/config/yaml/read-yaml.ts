@@ -15,7 +15,7 @@ const INTEGER = /^[-+]?(?:\d+|0o[0-7]+|0x[0-9a-fA-F]+)$/;
 interface Reading {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly faults: FaultLog;
-  /** What stands in the file for a text whose lines are joined; else undefined. */
+  /** The source of a text whose lines YAML joins; undefined for any other. */
   readonly foldedOf: (node: unknown) => string | undefined;
   readonly positionOf: (node: unknown) => Position | undefined;
   readonly anchors: Map<string, unknown>;
@@ -30,8 +30,8 @@ interface Spot {
 }
 
 /**
- * Reads one YAML 1.2 document into plain values, with `${NAME}` replaced in every string, and notes
- * where each value stands. Returns undefined when the text is not YAML; what is wrong goes to `faults`.
+ * Reads one YAML 1.2 document into plain values, with `${NAME}` replaced in every string. Faults and the place of each value
+ * go to `faults`. Returns undefined if the text is not YAML.
  */
 export function readYaml(
   text: string,
@@ -70,17 +70,14 @@ function readNode(node: unknown, spot: Spot, reading: Reading): unknown {
   if (isAlias(node)) {
     const target = reading.anchors.get(node.source);
     if (target === undefined) {
-      reading.faults.add(
-        path,
-        'this alias names no anchor that stands before it; quote a text that begins with `*`',
-      );
+      const message = 'this alias names no anchor that stands before it; quote a text that begins with `*`';
+      reading.faults.add(path, message);
       return undefined;
     }
     return readNode(target, { ...spot, depth: spot.depth + 1, inAlias: true }, reading);
   }
-  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) {
+  if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined)
     reading.anchors.set(node.anchor, node);
-  }
   if (isMap(node)) return readMap(node, spot, reading);
   if (isSeq(node)) return readList(node, spot, reading);
   return readScalar(node, spot, value, reading);
@@ -105,20 +102,16 @@ function readMap(map: YAMLMap, spot: Spot, reading: Reading): Record<string, unk
 function readList(list: YAMLSeq, spot: Spot, reading: Reading): unknown[] {
   return list.items.map((item, index) => {
     const key = reading.positionOf(item) ?? spot.key;
-    return readNode(
-      item,
-      { ...spot, path: [...spot.path, String(index)], key, depth: spot.depth + 1 },
-      reading,
-    );
+    const path = [...spot.path, String(index)];
+    return readNode(item, { ...spot, path, key, depth: spot.depth + 1 }, reading);
   });
 }
 
 function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading): unknown {
   const { path, key } = spot;
   const scalar = isScalar(node) ? node.value : null;
-  if (typeof scalar === 'number') {
+  if (typeof scalar === 'number')
     return readNumber(scalar, (isScalar(node) && node.source) || String(scalar), path, reading);
-  }
   if (typeof scalar !== 'string') return scalar;
   const { text, replaced, whole, problems } = interpolate(scalar, reading.env);
   const folded = reading.foldedOf(node);
@@ -131,13 +124,12 @@ function readScalar(node: unknown, spot: Spot, value: Position, reading: Reading
     ...(replaced ? { written: scalar } : {}),
   });
   if (problems.length > 0) reading.faults.add(path, [...new Set(problems)].join('; '));
-  if (text.includes('\0') || /\p{Surrogate}/u.test(text)) {
+  if (text.includes('\0') || /\p{Surrogate}/u.test(text))
     reading.faults.add(path, 'must not hold the character U+0000 or half a surrogate pair');
-  }
   return text;
 }
 
-/** What a double would round is a BigInt where calls of `svc-agent test` send or expect it, and a fault at other values. */
+/** An integer that a double would round is a BigInt in calls of `svc-agent test`, and a fault elsewhere. */
 function readNumber(number: number, source: string, path: Path, { faults }: Reading): number | bigint {
   if (!Number.isFinite(number)) faults.add(path, 'must be a finite number');
   const use = useOf(path);
@@ -150,7 +142,7 @@ function readNumber(number: number, source: string, path: Path, { faults }: Read
   return number;
 }
 
-/** How a number of a capability is used, where one beyond 2^53 has a meaning. */
+/** The use of a number beyond 2^53 in a capability; undefined if it has none. */
 function useOf([capabilities, , section, , part, key]: Path): 'rule' | 'sent' | 'expected' | undefined {
   if (capabilities !== 'capabilities') return undefined;
   if (section === 'params') return 'rule';

@@ -93,3 +93,43 @@ export interface TestServer {
 export function resultTypeOf({ type }: ParamSchema): ResultType {
   return type === 'uuid' ? 'string' : type;
 }
+
+/** What databases whose columns have types refuse. */
+export const MISFITS: Dialect['misfits'] = [
+  ['integer', 'title'],
+  ['integer', '1.5'],
+  ['number', 'title'],
+  ['boolean', 'id'],
+  ['date', 'now()'],
+  ['datetime', 'id'],
+  ['array', 'id'],
+  ['object', 'id'],
+];
+
+/** Ways to write that every database has. */
+export const WRITES: Dialect['writes'] = [
+  "insert into book values (51, 'x')",
+  'delete from book',
+  'with x as (select 1 as id) delete from book where id in (select id from x)',
+  'select 1 as a; delete from book',
+  'select 1 as a) q; delete from book; -- ',
+  'commit; delete from book',
+];
+
+/** Parameters that databases without types of parameters would read as something else. */
+export const MISPLACED: Dialect['misplaced'] = [
+  ['id in (select :v)', { type: 'array', items: { type: 'integer' } }, 'write x in (:v)'],
+  ['id + :v = 3', { type: 'string' }, 'declare it integer'],
+  ['length(title) = :v', { type: 'string' }, 'declare it integer'],
+  [':v', { type: 'string' }, 'declare it boolean'],
+  ['id = 1 and :v', { type: 'string' }, 'declare it boolean'],
+  ['id = (select sum(:v) from book)', { type: 'string' }, 'declare it integer'],
+  ['title = :v', { type: 'boolean' }, 'declare it string'],
+  ['title > :v', { type: 'integer' }, 'declare it string'],
+  ['title = :v', { type: 'number' }, 'declare it string'],
+];
+
+/** The statement of databases that tell SQL who calls by parameters. */
+export const CALLER_BY_PARAMETERS: Statement = {
+  sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',
+};

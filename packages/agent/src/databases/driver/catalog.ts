@@ -1,41 +1,41 @@
 /** What a driver tells of a database that nobody has described yet. A folder `catalog` beside the driver implements it. */
 export interface CatalogSource {
-  /** Where the database is, by a URL of the driver's and by the variables that its own programs read. */
+  /** Finds the database by a URL of the driver, and by the variables that the database's own programs read. */
   target(url: string | undefined, env: Readonly<Record<string, string | undefined>>): CatalogTargetResult;
-  /** Reads catalogs alone, in one read-only transaction: no row of any table. Throws `DatabaseError`. */
+  /** Reads only catalogs, no row of any table, in one read-only transaction. Throws `DatabaseError`. */
   read(target: CatalogTarget, timeoutMs: number): Promise<Catalog>;
-  /** SQL that says whether a text column holds the text of a parameter, large and small letters alike. */
+  /** SQL that searches a text column for the text of a parameter, ignoring case. */
   readonly contains: (column: string, param: string) => string;
-  /** Absent where there are none: a file, which is read by whoever may read files. */
+  /** Absent for a database that has none, such as a file. */
   readonly accounts?: CatalogAccounts;
 }
 
 export interface CatalogAccounts {
-  /** The longest name, in characters. */
+  /** The longest name in characters. */
   readonly nameMax: number;
   /** What accounts are called there, in the plural. */
   readonly noun: string;
   /** The program in which a person runs statements. */
   readonly shell: string;
-  /** What makes statements one change, all or nothing; absent where nothing does. */
+  /** Absent if the database cannot make several statements one change. */
   readonly transaction?: { readonly begin: string; readonly commit: string };
-  /** The statements that make an account which may read these columns and nothing else; they hold no password. */
+  /** The statements that create an account which may read only these columns. They hold no password. */
   statements(catalog: Catalog, account: string, grants: readonly ColumnGrant[]): readonly string[];
   /** How a person gives the account its password. */
   passwordHint(account: string): string;
-  /** Makes the account, all of it or nothing. Throws `DatabaseError`. */
+  /** Creates the account completely or not at all. Throws `DatabaseError`. */
   create(target: CatalogTarget, statements: readonly string[], password: string): Promise<CreatedAccount>;
 }
 
 export type CatalogTargetResult =
   | { readonly ok: true; readonly target: CatalogTarget }
-  /** One line that says what to do, without a value of the URL. */
+  /** One line that says what to do and quotes no value of the URL. */
   | { readonly ok: false; readonly problem: string };
 
 export interface CatalogTarget {
   /** The database's section of a capability file, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
-  /** Whether a password is known; without one the server may let the account in all the same. */
+  /** Whether a password is known. The server may accept the account without one. */
   readonly hasPassword: boolean;
   readonly withPassword: (password: string) => CatalogTarget;
 }
@@ -43,23 +43,22 @@ export interface CatalogTarget {
 export type CreatedAccount = 'created' | 'exists' | 'not_allowed';
 
 export interface Catalog {
-  /** Of the database. */
   readonly name: string;
   readonly tables: readonly CatalogTable[];
-  /** Names of the accounts that there are. */
+  /** Names of existing accounts. */
   readonly accounts: ReadonlySet<string>;
 }
 
 export interface CatalogTable {
   readonly schema: string;
   readonly name: string;
-  /** With its schema, as it is written in SQL. */
+  /** With its schema, as SQL. */
   readonly sql: string;
   readonly kind: 'table' | 'view' | 'materialized view' | 'foreign table';
-  /** Why nobody can read it through a capability as it is, and what to do. */
+  /** Why no capability can read it as it is, and what to do. */
   readonly unreadable?: string;
   readonly comment?: string;
-  /** An estimate; undefined where the database has none. */
+  /** An estimate; undefined if the database has none. */
   readonly rows?: number;
   /** Whether the account sees only the rows that policies let it see. */
   readonly rowSecurity: boolean;
@@ -91,27 +90,26 @@ export type ColumnKind =
 
 export interface CatalogColumn {
   readonly name: string;
-  /** As it is written in SQL. */
   readonly sql: string;
-  /** As the database writes it; for people. */
+  /** As the database writes it, for people. */
   readonly type: string;
   readonly kind: ColumnKind;
-  /** Of its type, where callers' values are made that type. */
+  /** The schema of its type, if callers' values are cast to that type. */
   readonly typeSchema?: string;
   /** The only values, by the type or a check. */
   readonly labels?: readonly string[];
-  /** Of text, in characters. */
+  /** In characters. */
   readonly maxLength?: number;
   readonly nullable: boolean;
-  /** Values that its kind cannot give, such as NaN: they leave as null. */
+  /** It may hold values that JSON lacks, such as NaN, which leave as null. */
   readonly holdsMore?: true;
   readonly comment?: string;
   readonly securityLabel?: string;
-  /** How many different values there are; where negative, for each row. */
+  /** The number of different values; if negative, as a share of the rows. */
   readonly distinct?: number;
 }
 
-/** What no two rows have in common, and what finds at most one. Names of columns. */
+/** Names of columns whose values identify one row. */
 export interface CatalogKey {
   readonly columns: readonly string[];
   readonly primary: boolean;
@@ -125,9 +123,9 @@ export interface CatalogForeignKey {
 }
 
 export interface CatalogIndex {
-  /** By which it finds values; none where it begins with an expression. */
+  /** The column by whose values it finds rows; absent if it begins with an expression. */
   readonly leading?: string;
-  /** Columns in which it finds parts of texts. */
+  /** Columns in which it finds substrings. */
   readonly partsOf: readonly string[];
 }
 

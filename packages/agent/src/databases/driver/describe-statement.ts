@@ -12,7 +12,7 @@ export interface DescribedStatement {
 export interface DescribedParam {
   readonly name: string;
   readonly schema: ParamSchema;
-  /** False where the statement asks whether it is there. */
+  /** False if the statement asks whether the caller has sent it. */
   readonly required: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface DescribedField {
   readonly name: string;
   readonly type: ResultType;
   readonly format?: string;
-  /** False only where no row can have none. */
+  /** False only if it is never null. */
   readonly nullable: boolean;
 }
 

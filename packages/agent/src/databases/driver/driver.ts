@@ -20,7 +20,7 @@ export interface Driver {
   readonly systemName: string;
   /** Whether `policy.allow_foreign_tables` means anything to it. */
   readonly hasForeignTables?: true;
-  /** Keys of the section that must be given, as text or as a file that the key with `_file` behind it names. */
+  /** Keys that the section must give, either as text or as a file named by the same key with `_file` at its end. */
   readonly secrets: readonly string[];
   /** Keys of the section that name a file of PEM certificates. */
   readonly certificates: readonly string[];
@@ -51,33 +51,32 @@ export interface DatabaseSection {
   readonly require_readonly_account?: boolean;
 }
 
-/** Plain data, for it is handed from the start-up process to the agent. */
+/** Plain data, since the start-up process hands it to the agent. */
 export interface DatabaseConfig {
   readonly driver: string;
   readonly maxConnections: number;
-  /** Whether an account that may do more than read keeps the agent from starting. */
+  /** Whether the agent refuses to start when the account may do more than read. */
   readonly requireReadonlyAccount: boolean;
   /** Where `require_readonly_account` stands in the file; absent where the file does not have it. */
   readonly requireReadonlyAccountPosition?: Position;
 }
 
-/** By the names of the file. */
+/** By their names in the file. */
 export type DatabaseConfigs = Readonly<Record<string, DatabaseConfig>>;
 
 export interface Explainer {
-  /** Connects like `Driver.connect`; queries run as always, and answer with a `QueryPlan`, as JSON, instead of rows. */
+  /** Connects like `Driver.connect`. A query runs as for a call, but its answer is a `QueryPlan` as JSON. */
   connect(config: DatabaseConfig): Database;
 }
 
 /** Proves, before the agent serves, what holds for every call. */
 export interface Verifier {
-  /** What is wrong with the statements as they are written: all that can be told without a database. */
+  /** All faults that can be found without a database. */
   readStatements(capabilities: readonly Capability[]): Promise<readonly VerificationFault[]>;
-  /** What is allowed in statements without faults, and will fail at some calls. */
+  /** What verification allows in statements, but fails at some calls. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
-  /** The names of those whose statement does not say in which order its rows come, and may give several: a guess. */
+  /** Guesses which capabilities may give several rows in no certain order. Returns their names. */
   findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
-  /** Connects when it is first used. */
   open(config: DatabaseConfig): VerifierDatabase;
 }
 
@@ -86,44 +85,46 @@ export interface VerifierDatabase {
   ping(): Promise<void>;
   /** Proves that each capability only reads and yields what it declares. All faults at once. */
   verify(capabilities: readonly Capability[]): Promise<Verification>;
-  /** What is allowed in verified statements, and is hardly meant: what only the database can tell. */
+  /** What is allowed in verified statements but probably a mistake, as far as only the database can tell. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
-  /** Likewise, with the keys of tables known, by which a statement finds one row. */
+  /** The same as in `Verifier`, but with the keys of tables known. */
   findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
-  /** What there is to declare of a statement that the capability `name` is to have. */
+  /** What a new capability `name` with this statement has to declare. */
   describe(name: string, sql: string): Promise<StatementDescription>;
-  /** How the database means to run it, in lines for people. Nothing runs. Database text. Throws `DatabaseError`. */
+  /** The plan of the database as lines of database text for people. Does not run the query. Throws `DatabaseError`. */
   plan(prepared: PreparedCapability): Promise<readonly string[]>;
-  /** What the account may do beyond reading, each with its remedy: for some that is an account for these capabilities. */
+  /**
+   * What the account may do beyond reading, each with its remedy. Some remedies create an account for these
+   * capabilities.
+   */
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
-  /** What else the account may do that these capabilities do not need. Absent where there is nothing to tell. */
+  /** What else the account may do that these capabilities do not need. */
   describeAccount?(capabilities: readonly Capability[]): Promise<readonly AccountNote[]>;
   close(): Promise<void>;
 }
 
-export interface Verification {
-  /** One for each capability that passed. */
-  readonly prepared: readonly PreparedCapability[];
-  /** Those that passed, in their order; parameters are narrowed where the database takes less than was declared. */
+export interface Verification<Prepared extends PreparedCapability = PreparedCapability> {
+  readonly prepared: readonly Prepared[];
+  /** The capabilities that passed. Their parameters are narrowed if the database accepts less than declared. */
   readonly capabilities: readonly Capability[];
   readonly faults: readonly VerificationFault[];
 }
 
-/** A capability that has passed every check, as plain data; what else it holds only its driver reads. */
+/** A capability that has passed every check, as plain data. Only its driver knows its other fields. */
 export interface PreparedCapability {
   readonly capability: string;
 }
 
 export interface AccountFinding {
   readonly problem: string;
-  /** The REVOKE or ALTER that removes the problem, or, after words, the statements that make another account. */
+  /** The REVOKE or ALTER that removes the problem, or a text with the statements that create another account. */
   readonly remedy: string;
 }
 
-/** For whoever asks what an account may do; never a fault. */
+/** Information about the account that is never a fault. */
 export interface AccountNote {
   readonly note: string;
-  /** The statement that takes it away; absent where there is none. */
+  /** The statement that takes the privilege away; absent if there is none. */
   readonly remedy?: string;
 }
 
@@ -132,7 +133,7 @@ export interface Database {
   /** Proves that the database answers; throws `DatabaseError` with kind `unavailable`. */
   ping(): Promise<void>;
   prepare(prepared: PreparedCapability): Query;
-  /** It will not be run again. */
+  /** The query will not be run again. */
   forget(query: Query): void;
   readonly connections: DatabaseConnections;
   /** False while the database is lost: see `DatabaseChange`. */
@@ -141,7 +142,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** A database that could be reached is lost when no connection is left and none can be made, until one can be made. */
+/** A database that could be reached is lost while it has no connection and none can be made. */
 export type DatabaseChange =
   | {
       readonly isUp: false;
@@ -152,7 +153,7 @@ export type DatabaseChange =
     }
   | { readonly isUp: true; readonly awayMs: number };
 
-/** How many there are of each now, and how many calls wait for one. */
+/** The current number of connections in each state, and of calls that wait for one. */
 export interface DatabaseConnections {
   readonly idle: number;
   readonly busy: number;
@@ -165,8 +166,8 @@ export interface Query {
   /** Runs in a READ ONLY transaction of its own that is always rolled back; throws `DatabaseError`. */
   run(call: QueryCall): Promise<QueryResult>;
   /**
-   * The parameters whose labels in the database are no longer those of the start, each told once; absent where there are
-   * none. To be called when parameters were refused.
+   * Call this when parameters were refused. Tells once of each parameter whose labels in the database have changed
+   * since the start; absent if none has labels.
    */
   readonly changedLabels?: () => Promise<readonly string[]>;
 }
@@ -175,28 +176,31 @@ export interface QueryCall {
   /** Validated parameter values by name; absent and null both bind SQL NULL. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly apiKeyName: string;
-  /** What the database is told of who calls; undefined where the agent does not ask. */
+  /** What the database is told about the caller; undefined if the agent does not ask. */
   readonly caller?: CallerSettings | undefined;
   readonly requestId: string;
-  /** What is left for the whole run, waiting for a connection included. */
+  /** The time left for the whole run, including the wait for a connection. */
   readonly timeoutMs: number;
   /** Aborting cancels the query in the database. */
   readonly signal: AbortSignalLike;
-  /** Absent for a call that no other has to give way to. */
+  /** Absent for a call that shares nothing with other callers. */
   readonly share?: CallerShare | undefined;
 }
 
-/** What a caller may take of something scarce, beside the other callers that there are or lately were. */
+/** The share of a scarce resource that one of several recent callers may take. */
 export interface CallerShare {
-  /** Whether no other caller has had calls lately. */
+  /** Whether no other caller has made calls lately. */
   readonly isAlone: boolean;
-  /** How many of `capacity` it may hold at once, at least one; all where it has been alone. */
+  /** How many of `capacity` the caller may hold at once: at least one, and all if it has been alone. */
   most(capacity: number): number;
-  /** How many of `capacity` it has to leave free also where it shares the others: none unless most calls are its own. */
+  /**
+   * How many of `capacity` the caller has to leave free even if it shares the others: none unless it makes most of the
+   * calls.
+   */
   spare(capacity: number): number;
 }
 
-/** Empty where it is not known. */
+/** Each is empty if unknown. */
 export interface CallerSettings {
   readonly subject: string;
   readonly issuer: string;

@@ -3,13 +3,13 @@ import type { Fault } from '../../capabilities/fault.ts';
 
 export type DatabaseErrorKind =
   | 'unavailable'
-  /** It has not been verified that the capability is what the file says. */
+  /** The capability has not been verified against the database. */
   | 'not_verified'
   | 'timeout'
   | 'cancelled'
   | 'too_large'
   | 'invalid_params'
-  /** The database does not take a value that is taken from who calls. */
+  /** The database does not accept a value taken from the caller's identity. */
   | 'invalid_principal'
   | 'failed';
 
@@ -27,15 +27,14 @@ export interface DatabaseErrorOptions extends ErrorOptions {
 export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
   /**
-   * The only part that may be shown: what to check, for one who cannot connect; for `invalid_params` each parameter
-   * whose value the database does not take, and why, on one line.
+   * The only part that may be shown: what to check if no connection can be made, or for `invalid_params` the refused
+   * parameters with the reasons, on one line.
    */
   readonly advice: string | undefined;
-  /** The GRANT that helps, if that is known: see `VerificationFault`. */
+  /** The GRANT that helps, if it is known. */
   readonly remedy: string | undefined;
-  /** What the database calls the error; undefined where it did not say. */
   readonly sqlState: string | undefined;
-  /** Which one it comes from; undefined where the file has only one, unnamed. */
+  /** The name of the database; undefined if the file has a single unnamed one. */
   readonly database: string | undefined;
   constructor(kind: DatabaseErrorKind, message: string, options: DatabaseErrorOptions = {}) {
     super(message, options);
@@ -48,12 +47,12 @@ export class DatabaseError extends Error {
   }
 }
 
-/** `message` is fit for standard error; the rest is database text, for a log and for a terminal. */
+/** `message` may go to standard error. The rest is database text for the log and the terminal. */
 export interface VerificationFault extends Fault {
   readonly detail?: string;
-  /** Which line of the SQL it is, and what the database advises. */
+  /** The line of the SQL, and what the database advises. */
   readonly hint?: string;
-  /** The GRANT that helps: SQL with names of the database, for who asks, and in `detail` for the log. */
+  /** The GRANT that helps, as SQL with names of the database. `detail` repeats it for the log. */
   readonly remedy?: string;
 }
 
@@ -65,13 +64,13 @@ export function withRemedy<Told extends Pick<VerificationFault, 'detail'>>(
   return { ...fault, detail: `${told}to grant it: ${remedy}`, remedy };
 }
 
-/** What the database says of a fault; undefined where it says no more than the message. */
+/** What the database says of a fault beyond its message. */
 export function wordsOf({ detail, hint }: Pick<VerificationFault, 'detail' | 'hint'>): string | undefined {
   const said = [detail, hint].filter((text) => text !== undefined && text !== '');
   return said.length === 0 ? undefined : said.join('; ');
 }
 
-/** What to say of a database that cannot be used; rethrows what is no `DatabaseError`. */
+/** The fault of a database that cannot be used. Rethrows anything but a `DatabaseError`. */
 export function databaseFault(error: unknown): VerificationFault {
   if (!(error instanceof DatabaseError)) throw error;
   const advice = error.advice ?? 'it does not answer as it should';
@@ -80,20 +79,26 @@ export function databaseFault(error: unknown): VerificationFault {
   return error.remedy === undefined ? fault : withRemedy(fault, error.remedy);
 }
 
+/** `Driver.loadExplain` of a driver that explains nothing. */
+export function refuseExplain(): Promise<never> {
+  const advice = '--explain is for PostgreSQL alone: call without it';
+  return Promise.reject(new DatabaseError('failed', advice, { advice }));
+}
+
 /** The same error, of the database of that name. */
 export function ofDatabase(database: string, error: DatabaseError): DatabaseError {
   const { kind, message, cause, advice, remedy, sqlState } = error;
   return new DatabaseError(kind, message, { cause, advice, remedy, sqlState, database });
 }
 
-/** For each call one of its own: a shared one would carry the stack of another. */
+/** Each call gets an error of its own: a shared one would carry the stack of another call. */
 export function copyOf({ kind, message, cause, advice, remedy, sqlState }: DatabaseError): DatabaseError {
   return new DatabaseError(kind, message, { cause, advice, remedy, sqlState });
 }
 
-/** Whether it is that the database cannot be used, which may pass without a change of the file. */
+/** Whether the fault says that the database cannot be used, which may pass without a change of the file. */
 export function isDatabaseAway({ path, position }: VerificationFault): boolean {
-  // What is wrong with the text of the file has a place in it.
+  // A fault of the file's text has a position.
   return position === undefined && isDatabasePath(path);
 }
 

@@ -1,9 +1,9 @@
 /**
- * What the database tells of a run of a query. A database that a driver opens for explaining runs each query in the same
- * kind of transaction, and gives this, as JSON, where rows would be.
+ * What the database tells about a run of a query. A database opened for explaining returns this as JSON in place of
+ * rows.
  */
 export interface QueryPlan {
-  /** What planning and the run took together. */
+  /** The time of planning and running together. */
   readonly ms: number;
   readonly findings: readonly PlanFinding[];
   /** The plan for people, the first step last to run, each indented below the one that takes its rows. Database text. */
@@ -12,7 +12,7 @@ export interface QueryPlan {
 
 export interface PlanFinding {
   readonly kind: 'filtered_scan' | 'estimate' | 'spill';
-  /** What is slow and what to do, without a name of the database: it may go where only a pipe reads. */
+  /** What is slow and what to do, without names of the database. */
   readonly message: string;
   /** The table, the index, the filter: database text. */
   readonly detail?: string;

@@ -1,10 +1,13 @@
-import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { ParamSchema } from '../../capabilities/model.ts';
-import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
-import { computing, endHolders, hasRunningThreads, holdersOf } from '../engine-process/holders.testing.ts';
+import {
+  CALLER_BY_PARAMETERS,
+  MISFITS,
+  WRITES,
+  type Dialect,
+  type Statement,
+} from '../conformance/dialect.testing.ts';
+import { fileServer, hasRunningThreads } from '../engine-process/holders.testing.ts';
 import { change } from './change.testing.ts';
 import './engine-code.testing.ts';
 
@@ -24,33 +27,6 @@ const SCHEMA = [
   `create macro next_one() as nextval('counter')`,
   'create macro settings() as table select value as a from duckdb_settings()',
 ];
-
-async function start(): Promise<TestServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'duckdb-test-'));
-  const file = join(folder, 'library.duckdb');
-  const away = join(folder, 'away.duckdb');
-  await change(file, ...SCHEMA);
-  chmodSync(file, 0o444);
-  const accountOf = (changes: object): Account => ({
-    section: { driver: 'duckdb', file, caller_variables: true, ...changes } as Account['section'],
-    texts: {},
-  });
-  return {
-    // As root, everything may be written that is not immutable.
-    reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
-    writer: accountOf({}),
-    sessions: async () => holdersOf(file).length,
-    busySessions: () => computing(file, hasRunningThreads),
-    slowSessions: () => computing(file, hasRunningThreads),
-    endSessions: () => endHolders(file),
-    goAway: async () => {
-      renameSync(file, away);
-      await endHolders(away);
-    },
-    comeBack: async () => renameSync(away, file),
-    stop: async () => rmSync(folder, { recursive: true }),
-  };
-}
 
 /** To be seen while it runs, a query has to run for some time. */
 const LONG_MS = 100;
@@ -92,7 +68,7 @@ function param(name: string, { type }: ParamSchema): string {
 
 export const dialect: Dialect = {
   requiresReadonlyAccount: false,
-  start,
+  start: () => fileServer('duckdb', (file) => change(file, ...SCHEMA), hasRunningThreads),
   quoted: (name) => `"${name.replaceAll('"', '""')}"`,
   hasUnsignedIntegers: true,
   param,
@@ -141,23 +117,10 @@ export const dialect: Dialect = {
     ['object', "{'a': 'NaN', 'b': 'nan'::double}", '{"a":"NaN","b":null}'],
     ['object', "map {'k': 1}", '{"k":1}'],
   ],
-  misfits: [
-    ['integer', 'title'],
-    ['integer', '1.5'],
-    ['number', 'title'],
-    ['boolean', 'id'],
-    ['date', 'now()'],
-    ['datetime', 'id'],
-    ['array', 'id'],
-    ['object', 'id'],
-  ],
+  misfits: MISFITS,
   writes: [
-    "insert into book values (51, 'x')",
-    'delete from book',
-    'with x as (select 1 as id) delete from book where id in (select id from x)',
+    ...WRITES,
     'update book set id = 1 returning id as a',
-    'select 1 as a; delete from book',
-    'select 1 as a) q; delete from book; -- ',
     "copy (select 1 as a) to 'x.csv'",
     "export database 'x'",
     "import database 'x'",
@@ -176,7 +139,6 @@ export const dialect: Dialect = {
     'pragma version',
     'pragma database_list',
     'begin',
-    'commit; delete from book',
     'checkpoint',
     'vacuum',
     'analyze',
@@ -290,7 +252,5 @@ export const dialect: Dialect = {
     ["time '10:00' = :v", { type: 'date' }, 'DuckDB takes TIME here'],
   ],
   leftovers: [],
-  caller: {
-    sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',
-  },
+  caller: CALLER_BY_PARAMETERS,
 };

@@ -1,11 +1,10 @@
 import { createRequire } from 'node:module';
-import { executablePath, type AbortSignalLike } from '@svc/edge';
+import { executablePath, type AbortSignalLike, type OwnCode } from '@svc/edge';
 import type { Database, DatabaseChange } from '../driver/driver.ts';
 import {
   createEnginePool,
   engineDatabase,
-  unavailable,
-  withSession,
+  pingBy,
   type EnginePool,
 } from '../engine-process/engine-database.ts';
 import { ASK } from '../engine-process/engine-questions.ts';
@@ -13,14 +12,20 @@ import { openEngineSession, type EngineSession } from '../engine-process/engine-
 import { problemOfFile } from '../engine-process/problem-of-file.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import type { DuckdbConfig } from './config/config.ts';
-import { engineCode } from './engine-code.ts';
-import type { OpenQuestion, ReadQuestion } from './engine/questions.ts';
+import type { OpenQuestion } from './engine/questions.ts';
 import { INSTALL, LIBRARY } from './engine/library.ts';
 
-/** A query that is asked to stop does so within milliseconds; one that does not is ended with its process. */
+/** The code of the process that holds a database open: a text in this executable, so that one file is all to install. */
+declare const SVC_DUCKDB: string;
+
+/** A query stops within milliseconds of being asked. If it does not, its process is killed. */
 const INTERRUPT_MS = 1000;
-/** What the process has besides the memory of the engine: Node.js and the code of DuckDB. */
+/** The memory of Node.js and of the code of DuckDB. */
 const PROCESS_BYTES = 400_000_000;
+
+export function engineCode(): OwnCode {
+  return { command: 'internal-duckdb', text: SVC_DUCKDB };
+}
 
 export function createPool(config: DuckdbConfig, onChange?: (change: DatabaseChange) => void): EnginePool {
   return createEnginePool((signal) => openSession(config, signal), config.maxConnections, onChange);
@@ -39,7 +44,7 @@ async function openSession(config: DuckdbConfig, signal: AbortSignalLike): Promi
   return openEngineSession(options, question, signal);
 }
 
-/** Native code of its own for each system: it is installed beside the executable, and not in it. Throws `DatabaseError`. */
+/** The library is native code of the system, so it is installed beside the executable. Throws `DatabaseError`. */
 function libraryPath(): string {
   try {
     return createRequire(executablePath()).resolve(LIBRARY);
@@ -50,13 +55,8 @@ function libraryPath(): string {
 }
 
 /** Throws `DatabaseError`. */
-export async function ping(pool: EnginePool): Promise<void> {
-  const question: ReadQuestion = { sql: 'select 1' };
-  try {
-    await withSession(pool, (session) => session.ask(ASK.read, question));
-  } catch (error) {
-    throw unavailable(error);
-  }
+export function ping(pool: EnginePool): Promise<void> {
+  return pingBy(pool, 'select 1');
 }
 
 export function connect(config: DuckdbConfig, onChange: (change: DatabaseChange) => void): Database {

@@ -1,9 +1,7 @@
 import type { Driver } from '../driver/driver.ts';
-import { DatabaseError } from '../driver/errors.ts';
-import { configure } from './config/config.ts';
-import { section } from './config/config-schema.ts';
-import { connect } from './connect.ts';
-import { engineCode } from './engine-code.ts';
+import { refuseExplain } from '../driver/errors.ts';
+import { configure, section } from './config/config.ts';
+import { connect, engineCode } from './connect.ts';
 
 export const duckdb: Driver = {
   systemName: 'duckdb',
@@ -13,12 +11,7 @@ export const duckdb: Driver = {
   configure,
   engineCode,
   connect,
-  loadExplain: () => Promise.reject(unsupported('--explain')),
+  loadExplain: refuseExplain,
   loadVerifier: async () => (await import('./verifier.ts')).verifier,
   loadCatalog: async () => (await import('./catalog-source.ts')).catalogSource,
 };
-
-function unsupported(what: string): DatabaseError {
-  const advice = `${what} is for PostgreSQL alone: call without it`;
-  return new DatabaseError('failed', advice, { advice });
-}

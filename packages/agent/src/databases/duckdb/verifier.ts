@@ -2,20 +2,17 @@ import type { Capability } from '../../capabilities/model.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import type { Verifier } from '../driver/driver.ts';
 import { auditFiles } from '../engine-process/audit-files.ts';
-import { withSession, type EnginePool } from '../engine-process/engine-database.ts';
+import { askRows, withSession, type EnginePool } from '../engine-process/engine-database.ts';
 import type { EngineQuery } from '../engine-process/engine-queries.ts';
-import { ASK } from '../engine-process/engine-questions.ts';
 import type { DuckdbConfig } from './config/config.ts';
 import { createPool, ping } from './connect.ts';
-import type { QueryDefinition, ReadQuestion } from './engine/questions.ts';
-import { constantKeyWarnings } from '../sql/constant-keys.ts';
-import { rowCountWarnings } from '../sql/row-counts.ts';
-import type { SqlToken } from '../sql/scanner.ts';
+import type { QueryDefinition } from './engine/questions.ts';
+import { statementVerifier } from '../sql/verify/statement-verifier.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { judge, verifyCapabilities } from './verify/verify-capabilities.ts';
 
-/** What whoever serves a file has to know at each start. */
+/** The operator is told this at each start. */
 const WEAKER: Fault = {
   path: 'database',
   message:
@@ -28,16 +25,8 @@ const BY_ITSELF =
   'writing below the folders of read_files (COPY); no statement that the agent accepts does either';
 
 export const verifier: Verifier = {
-  readStatements: async (capabilities) =>
-    capabilities.flatMap((capability) => {
-      const result = readStatement(capability);
-      return result.ok ? [] : result.faults;
-    }),
-  findWarnings: async (capabilities) => [
-    ...rowCountWarnings(capabilities, bodyOf),
-    ...constantKeyWarnings(capabilities, bodyOf),
-  ],
-  // In which order rows come only DuckDB's own parser tells.
+  ...statementVerifier(readStatement, ({ body }) => body),
+  // Only DuckDB's own parser tells the order of rows.
   findUnordered: async () => [],
   open(config: DuckdbConfig) {
     const pool = createPool({ ...config, maxConnections: 1 });
@@ -48,9 +37,9 @@ export const verifier: Verifier = {
       findUnordered: (capabilities) => findUnordered(pool, capabilities),
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ definition }: EngineQuery<QueryDefinition>) {
-        const question: ReadQuestion = { sql: `explain ${definition.text.replaceAll(/\$\d+/g, 'NULL')}` };
+        const text = definition.text.replaceAll(/\$\d+/g, 'NULL');
         const rows = await withSession(pool, (session) =>
-          session.ask<readonly (readonly unknown[])[]>(ASK.read, question),
+          askRows<readonly unknown[]>(session, `explain ${text}`),
         );
         return rows.flatMap((row) => String(row.at(-1)).split('\n'));
       },
@@ -69,11 +58,6 @@ export const verifier: Verifier = {
   },
 };
 
-function bodyOf(capability: Capability): readonly SqlToken[] | undefined {
-  const result = readStatement(capability);
-  return result.ok ? result.read.body : undefined;
-}
-
 async function findUnordered(
   pool: EnginePool,
   capabilities: readonly Capability[],
@@ -85,7 +69,7 @@ async function findUnordered(
       if (!result.ok) continue;
       const found = await judge(session, capability, result.read);
       const isOne = capability.limits.maxRows === 1 || !/\bfrom\b/i.test(capability.sql);
-      if (found.ok && !found.judged.isOrdered && !isOne) names.push(capability.name);
+      if (found.ok && !found.isOrdered && !isOne) names.push(capability.name);
     }
     return names;
   });

@@ -3,21 +3,22 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { AccountFinding } from '../driver/driver.ts';
 
 export interface AuditedFiles {
-  /** Each of them with its folder. */
+  /** Each is audited with its folder. */
   readonly files: readonly string[];
-  /** What the engine keeps beside the first file has its name and one of these behind it. */
+  /** The endings of the files that the engine keeps beside the first file. */
   readonly besides: readonly string[];
-  /** Folders with all that is in them, up to a bound; a slash at the end means nothing. */
+  /** Folders that are audited with their content, up to a bound. A slash at the end means nothing. */
   readonly trees?: readonly string[];
 }
 
-/** More entries of a folder's tree are not looked at. */
 const MOST_ENTRIES = 1000;
-/** As many links as Linux follows. */
 const MOST_LINKS = 40;
 const STICKY = 0o1000;
 
-/** What the agent's user may do to files and folders; of root only what a read-only mount or `isImmutable` rules out. */
+/**
+ * What the agent's user may do to files and folders. For root only a read-only mount or `isImmutable` rules changes
+ * out.
+ */
 export function auditFiles(audited: AuditedFiles, isImmutable: boolean): readonly AccountFinding[] {
   const uid = process.getuid?.();
   const look = (path: string): readonly LookedAt[] => lookAt(path, uid);
@@ -45,15 +46,15 @@ function namesOf(path: string): readonly string[] {
       name = resolve(dirname(name), readlinkSync(name));
       names.push(name);
     }
-    // Folders on the way may be links, too.
+    // Folders on the way may also be links.
     names.push(realpathSync(path));
   } catch {
-    // What is not there is no link.
+    // A missing file is no link.
   }
   return [...new Set(names)];
 }
 
-/** The folder and those above it, without the uppermost. */
+/** The folder and those above it, without the root. */
 function pathsAbove(folder: string): readonly string[] {
   const above = dirname(folder);
   return above === folder ? [] : [folder, ...pathsAbove(above)];
@@ -62,7 +63,7 @@ function pathsAbove(folder: string): readonly string[] {
 function heldBy(path: string, folder: string, uid: number | undefined): Pick<Above, 'isKept'> {
   const entry = lstatSync(path, { throwIfNoEntry: false });
   const mode = statSync(folder, { throwIfNoEntry: false })?.mode ?? 0;
-  // In such a folder only its owner and that of the entry rename it.
+  // In a sticky folder only the owners of the folder and of the entry may rename the entry.
   return { isKept: (mode & STICKY) !== 0 && entry?.uid !== uid };
 }
 
@@ -81,7 +82,7 @@ function entriesBelow(folder: string): readonly string[] {
         if (entry.isDirectory()) folders.push(path);
       }
     } catch {
-      // What the agent's user may not list it may not read either.
+      // The agent's user cannot list it, and so cannot read it either.
     }
   }
   return entries.slice(0, MOST_ENTRIES);
@@ -91,7 +92,7 @@ interface LookedAt {
   readonly path: string;
   readonly isReadOnlyMount: boolean;
   readonly isWritable: boolean;
-  /** Whoever owns it may give the permission to write. */
+  /** The owner can grant itself the permission to write. */
   readonly isOwn: boolean;
 }
 
@@ -102,7 +103,7 @@ interface Above extends LookedAt {
   readonly isKept: boolean;
 }
 
-/** Empty for what is not there. */
+/** Empty for a missing file. */
 function lookAt(path: string, uid: number | undefined): readonly LookedAt[] {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return [];
@@ -163,22 +164,21 @@ function judge({ path, isOwn, isWritable }: LookedAt, holds: string): readonly A
 }
 
 function judgeTree(folder: string, entries: readonly LookedAt[]): readonly AccountFinding[] {
-  const tell = (which: readonly LookedAt[], may: string, how: string): readonly AccountFinding[] => {
-    const [first, ...others] = which;
-    if (first === undefined) return [];
-    const more = others.length === 0 ? '' : ` and ${others.length} more below ${folder}`;
-    return [{ problem: `the agent's user ${may} ${first.path}${more}`, remedy: `${how} ${folder}` }];
-  };
+  const own = entries.filter(({ isOwn }) => isOwn);
+  const writable = entries.filter(({ isOwn, isWritable }) => !isOwn && isWritable);
   return [
-    ...tell(
-      entries.filter(({ isOwn }) => isOwn),
-      'owns',
-      'chown -R root',
-    ),
-    ...tell(
-      entries.filter(({ isOwn, isWritable }) => !isOwn && isWritable),
-      'may write',
-      'chmod -R a-w',
-    ),
+    ...tell(folder, own, 'owns', 'chown -R root'),
+    ...tell(folder, writable, 'may write', 'chmod -R a-w'),
   ];
+}
+
+function tell(
+  folder: string,
+  [first, ...others]: readonly LookedAt[],
+  may: string,
+  how: string,
+): readonly AccountFinding[] {
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : ` and ${others.length} more below ${folder}`;
+  return [{ problem: `the agent's user ${may} ${first.path}${more}`, remedy: `${how} ${folder}` }];
 }

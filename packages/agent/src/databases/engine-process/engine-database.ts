@@ -2,10 +2,11 @@ import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import { Pool, pooledDatabase } from '../sessions/pool.ts';
 import type { PoolRules } from '../sessions/pool-base.ts';
-import { createQueries, type EngineQuery, type EngineRules } from './engine-queries.ts';
+import { createQueries, type EngineRules } from './engine-queries.ts';
+import { ASK, type ReadQuestion } from './engine-questions.ts';
 import type { EngineSession } from './engine-session.ts';
 
-/** How long a question of our own may wait for a process that is free. */
+/** How long a question of the driver may wait for a free process. */
 const ASK_MS = 30_000;
 
 export type EnginePool = Pool<EngineSession>;
@@ -13,7 +14,7 @@ export type EnginePool = Pool<EngineSession>;
 const poolRules: PoolRules = {
   hasTooMany: () => false,
   isOfEndedSession: () => false,
-  // The file may be put there, or be given to the agent's user, at any time.
+  // The file may appear, or become readable, at any time.
   mayPass: () => true,
   unavailable,
 };
@@ -27,7 +28,6 @@ export function unavailable(cause: unknown): DatabaseError {
   });
 }
 
-/** Processes that have a database open, at most `max`, each with at most `mostShort` short calls at once. */
 export function createEnginePool(
   open: ConstructorParameters<typeof Pool<EngineSession>>[0],
   max: number,
@@ -37,7 +37,7 @@ export function createEnginePool(
   return new Pool(open, max, poolRules, onChange, mostShort);
 }
 
-/** Runs `work` on a session that no other has meanwhile. Throws `DatabaseError`. */
+/** Runs `work` on a session of its own. Throws `DatabaseError`. */
 export async function withSession<Result>(
   pool: EnginePool,
   work: (session: EngineSession) => Promise<Result>,
@@ -53,12 +53,23 @@ export async function withSession<Result>(
   }
 }
 
-/** The queries of a driver, run by the processes of the pool; `ping` proves that the database answers. */
+/** The rows of a statement of the driver itself. */
+export function askRows<Row>(session: EngineSession, sql: string): Promise<readonly Row[]> {
+  return session.ask(ASK.read, { sql } satisfies ReadQuestion);
+}
+
+/** Proves that the database answers a statement of the driver. Throws `DatabaseError`. */
+export async function pingBy(pool: EnginePool, sql: string): Promise<void> {
+  try {
+    await withSession(pool, (session) => askRows(session, sql));
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
 export function engineDatabase(pool: EnginePool, ping: () => Promise<void>, rules: EngineRules): Database {
-  const queries = createQueries(pool, rules);
   return pooledDatabase(pool, {
     ping,
-    prepare: (verified: EngineQuery) => queries.prepare(verified),
-    forget: (query) => queries.forget(query),
+    ...createQueries(pool, rules),
   });
 }

@@ -1,6 +1,6 @@
 import type { CapabilityLimits, Param } from '../../capabilities/model.ts';
 import { hasLongItem, jsonOf } from '../../capabilities/values/bound-value.ts';
-import type { PreparedCapability, Query, QueryCall, QueryResult } from '../driver/driver.ts';
+import type { Database, PreparedCapability, Query, QueryCall, QueryResult } from '../driver/driver.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../driver/errors.ts';
 import { answerMaxBytes } from '../sessions/answer-bounds.ts';
 import type { Pool } from '../sessions/pool.ts';
@@ -11,18 +11,18 @@ import { utcText } from '../sql/utc-text.ts';
 import type { RunQuestion } from './engine-questions.ts';
 import { RefusedQuery, type EngineSession } from './engine-session.ts';
 
-/** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
+/** A verified capability as plain data. */
 export interface EngineQuery<
   Definition extends LimitedDefinition = LimitedDefinition,
 > extends PreparedCapability {
-  /** What the process has to know of it. */
+  /** What the process has to know about it. */
   readonly definition: Definition;
-  /** In the order of their numbers in the SQL; those that say who calls are among them. */
+  /** In the order of their numbers in the SQL, including those that name the caller. */
   readonly params: readonly EngineParam[];
 }
 
 export interface EngineParam extends Param {
-  /** Its items are compared by IN, each like a value of their type. */
+  /** IN compares each of its items. */
   readonly isList?: true;
 }
 
@@ -30,38 +30,36 @@ interface LimitedDefinition {
   readonly limits: Pick<CapabilityLimits, 'maxBytes'>;
 }
 
-/** Of a time, behind its seconds. */
+/** The most digits after the seconds of a time. */
 const MOST_DIGITS = 9;
-/** What took less than this of late may be sent to a process that has other such calls to answer. */
+/** Queries that lately took less may share a process with other such calls. */
 const SHORT_MS = 1;
-/** How much the last run counts. */
+/** The weight of the last run in the average. */
 const WEIGHT = 0.2;
-/** Calls that share a process and have no answer by then are run again, each alone: one of them is not short this time. */
+/** Calls without an answer by then are run again alone: one of those that share the process is not short this time. */
 const SHARED_MS = 100;
-/** One that is cancelled would take its neighbours with it, and is answered soon. */
+/** How long to wait for a cancelled call, since killing its process would end its neighbours. */
 const GRACE_MS = 50;
-/** What ran longer in a process that ended may be what ended it, and is not run again. */
+/** A call that ran longer in a process that ended may have ended it, and is not run again. */
 const RUN_AGAIN_MS = 5000;
-
-export interface Queries {
-  prepare(verified: EngineQuery): Query;
-  forget(query: Query): void;
-}
 
 export interface EngineRules {
   /** Several short calls may be on a session at once. */
   readonly sharesShort: boolean;
-  /** Integers beyond 2^63-1 are bound as what they are. */
+  /** Integers above 2^63-1 are bound as integers. */
   readonly hasUnsigned: boolean;
 }
 
-/** Queries by numbers, under which the processes know them. */
-export function createQueries(pool: Pool<EngineSession>, rules: EngineRules): Queries {
+/** The processes know queries by numbers. */
+export function createQueries(
+  pool: Pool<EngineSession>,
+  rules: EngineRules,
+): Pick<Database, 'prepare' | 'forget'> {
   const numbers = new Map<Query, number>();
   const live = new Set<number>();
   let last = 0;
   return {
-    prepare(verified) {
+    prepare(verified: EngineQuery) {
       last += 1;
       const number = last;
       live.add(number);
@@ -81,7 +79,7 @@ export function createQueries(pool: Pool<EngineSession>, rules: EngineRules): Qu
 interface KnownQuery {
   readonly number: number;
   readonly verified: EngineQuery;
-  /** What its runs have taken, the last ones most. */
+  /** The average time of its runs, weighted towards the last ones. */
   averageMs: number;
 }
 
@@ -105,7 +103,7 @@ async function run(
     const session = await pool.acquire(waiting, isShared ? 0 : undefined);
     const askedAt = performance.now();
     if (signal.aborted) {
-      // Not asked any more, so that its process would count as told of the query without having been.
+      // The process must not count as informed about a query that it was never asked.
       pool.release(session);
       throw new DatabaseError('cancelled', 'cancelled before it began');
     }
@@ -129,7 +127,7 @@ async function run(
   }
 }
 
-/** What a process has to be told with the first call of a query. */
+/** What a process is told with the first call of a query. */
 function introduce(
   { known }: EngineSession,
   live: ReadonlySet<number>,
@@ -147,7 +145,7 @@ function tookMs(query: KnownQuery, ms: number): void {
   query.averageMs = averageMs === Infinity ? ms : averageMs + (ms - averageMs) * WEIGHT;
 }
 
-/** Whether the process had ended before it was asked, as far as that can be told: one made for this call had not. */
+/** Whether the process had probably ended before it was asked. One started for this call had not. */
 function mayRunAgain(error: unknown, session: EngineSession, startedAt: number, askedAt: number): boolean {
   return (
     kindOf(error) === 'unavailable' &&
@@ -167,7 +165,7 @@ function valueOf(param: EngineParam, capability: string, call: QueryCall, hasUns
   if (isList === true && schema.items?.type === 'datetime' && Array.isArray(value)) {
     return value.map((item: unknown) => timeText(param, item));
   }
-  // The process knows lists by the type `array` alone.
+  // The process knows lists only by the type `array`.
   return isLong ? jsonOf(schema, value) : value;
 }
 
@@ -175,7 +173,7 @@ function timeText(param: Param, value: unknown): unknown {
   return typeof value === 'string' ? utcText(param, value, MOST_DIGITS) : value;
 }
 
-/** Tells a value that the engine does not take by the name of its parameter. */
+/** Names the parameters whose values the engine refuses. */
 function toDatabaseError(error: unknown, { params }: EngineQuery): unknown {
   return error instanceof RefusedQuery ? (faultError(error.faults, params, error.message) ?? error) : error;
 }

@@ -8,12 +8,16 @@ export const ANSWER = { json: 1, rows: 2, failed: 3 } as const;
 /** `Definition` is what the engine has to know of a query. */
 export interface RunQuestion<Definition = unknown> {
   readonly query: number;
-  /** Where the process has not been told of it yet. */
+  /** Present if the process does not know the query yet. */
   readonly definition?: Definition;
-  /** In the order of the definition's parameters. */
   readonly values: readonly unknown[];
   /** Queries that will not be run again. */
   readonly forget?: readonly number[];
+}
+
+/** A statement of the driver itself, without values. Its answer is the rows. */
+export interface ReadQuestion {
+  readonly sql: string;
 }
 
 /** The columns of a statement that only reads, or what is wrong with it. */
@@ -22,17 +26,17 @@ export type JudgeAnswer<Column> =
   /** `detail` is database text. */
   | { readonly ok: false; readonly problem: string; readonly detail?: string };
 
-/** Nothing of it is a value of a parameter or a row. */
+/** Holds no value of a parameter or a row. */
 export interface EngineFailure {
   readonly kind: 'unavailable' | 'too_large' | 'failed' | 'cancelled';
   readonly message: string;
-  /** What to check, where the database cannot be used. */
+  /** What to check if the database cannot be used. */
   readonly advice?: string;
-  /** Which values the engine refuses by themselves. */
+  /** The values that the engine refuses by themselves. */
   readonly faults?: readonly ValueFault[];
 }
 
-/** What a question is answered with instead of what it asked for. */
+/** Thrown to answer a question with a failure. */
 export class Failure extends Error {
   readonly failure: EngineFailure;
   constructor(failure: EngineFailure) {
@@ -43,14 +47,14 @@ export class Failure extends Error {
 
 const TIME_OFFSET = 4;
 const CUT_OFFSET = 8;
-/** Of the count, of what it took in microseconds, and of whether there are more rows. */
+/** The length of the count, the time in microseconds, and whether there are more rows. */
 const HEAD_BYTES = CUT_OFFSET + 1;
 
 export interface Rows {
   readonly rows: Uint8Array;
   readonly count: number;
   readonly truncated: boolean;
-  /** What the query took in its process; 0 where nobody has said it. */
+  /** The time of the query in its process; 0 if unknown. */
   readonly ms: number;
 }
 

@@ -12,9 +12,9 @@ import {
   type RunQuestion,
 } from './engine-questions.ts';
 
-/** Starting a process takes some tens of milliseconds, on a machine that is busy seconds. */
+/** Starting a process takes tens of milliseconds, or seconds on a busy machine. */
 const OPEN_MS = 20_000;
-/** To prepare a statement may mean to compute what is constant in it. */
+/** Preparing a statement may compute its constants. */
 const ASK_MS = 30_000;
 
 /** A process that has the database open, and runs one query after the other. */
@@ -22,10 +22,10 @@ export interface EngineSession extends PooledSession {
   readonly madeAt: number;
   /** False once its process has ended or is being ended. */
   readonly isUsable: boolean;
-  /** The definitions that it has been told of, by their numbers. */
+  /** The numbers of the queries that it knows. */
   readonly known: Set<number>;
   run(question: RunQuestion, limit: EngineLimit): Promise<Rows>;
-  /** The JSON that it answers, within half a minute. */
+  /** Resolves with the JSON of its answer. Rejects after half a minute. */
   ask<Answer>(kind: number, question: unknown): Promise<Answer>;
 }
 
@@ -36,7 +36,7 @@ export async function openEngineSession(
   signal: AbortSignalLike,
 ): Promise<EngineSession> {
   const engine = await open(options, question, signal).catch((error: unknown) => {
-    // A process that somebody has ended meanwhile says nothing of the database.
+    // A process that was killed meanwhile says nothing about the database.
     const hasAnswered = error instanceof RefusedQuery;
     if (hasAnswered || !(error instanceof DatabaseError) || error.kind !== 'unavailable') throw error;
     return open(options, question, signal);
@@ -69,7 +69,7 @@ async function open(options: EngineOptions, question: unknown, signal: AbortSign
   }
 }
 
-/** What a process says of a query that it could not run; where values are at fault, what is wrong with them. */
+/** A process could not run a query. `faults` tells which values are the reason. */
 export class RefusedQuery extends DatabaseError {
   readonly faults: readonly ValueFault[];
   constructor({ kind, message, advice, faults = [] }: EngineFailure) {
@@ -78,7 +78,7 @@ export class RefusedQuery extends DatabaseError {
   }
 }
 
-/** Ends a process whose answer cannot be read, or is of another kind than the question asks for. */
+/** Kills a process whose answer cannot be read or is of the wrong kind. */
 async function ask<Answer>(
   engine: Engine,
   kind: number,

@@ -1,4 +1,7 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Account, TestServer } from '../conformance/dialect.testing.ts';
 
 const LOOKS = 10;
 const BETWEEN_LOOKS_MS = 10;
@@ -45,7 +48,7 @@ export function hasRunningThreads(pid: number): boolean {
 }
 
 /** Those that compute at each of several looks: to open a file takes less, and one that is asked nothing sleeps. */
-export async function computing(file: string, isComputing: (pid: number) => boolean): Promise<number> {
+async function computing(file: string, isComputing: (pid: number) => boolean): Promise<number> {
   let pids = holdersOf(file).filter(isComputing);
   for (let look = 1; look < LOOKS; look += 1) {
     await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
@@ -54,8 +57,41 @@ export async function computing(file: string, isComputing: (pid: number) => bool
   return pids.length;
 }
 
-export async function endHolders(file: string): Promise<void> {
+async function endHolders(file: string): Promise<void> {
   const ended = holdersOf(file);
   for (const pid of ended) process.kill(pid, 'SIGKILL');
   while (ended.some((pid) => isHolder(pid, file))) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A database file of its own for the conformance suite; `fill` makes it. */
+export async function fileServer(
+  driver: string,
+  fill: (file: string) => Promise<void> | void,
+  isComputing: (pid: number) => boolean,
+  busySessions: (file: string) => Promise<number> = (file) => computing(file, isComputing),
+): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), `${driver}-test-`));
+  const file = join(folder, `library.${driver}`);
+  const away = join(folder, `away.${driver}`);
+  await fill(file);
+  chmodSync(file, 0o444);
+  const accountOf = (changes: object): Account => ({
+    section: { driver, file, caller_variables: true, ...changes } as Account['section'],
+    texts: {},
+  });
+  return {
+    // As root, everything may be written that is not immutable.
+    reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
+    writer: accountOf({}),
+    sessions: async () => holdersOf(file).length,
+    busySessions: () => busySessions(file),
+    slowSessions: () => computing(file, isComputing),
+    endSessions: () => endHolders(file),
+    goAway: async () => {
+      renameSync(file, away);
+      await endHolders(away);
+    },
+    comeBack: async () => renameSync(away, file),
+    stop: async () => rmSync(folder, { recursive: true }),
+  };
 }

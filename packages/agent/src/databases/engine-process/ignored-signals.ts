@@ -1,4 +1,4 @@
 import { ignoreSignals } from '@svc/edge/ignore-signals';
 
-// A signal to all processes of a terminal or a service leaves an engine process to the agent.
+// On a signal to all processes of a terminal or a service, the agent ends its engine processes itself.
 ignoreSignals('SIGUSR1', 'SIGUSR2', 'SIGHUP', 'SIGTERM', 'SIGINT', 'SIGQUIT');

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** How often it is looked at: an engine that is given 20 ms can take some tens of megabytes more than it may. */
+/** In this time an engine can exceed its limit by some tens of megabytes. */
 const LOOK_MS = 20;
 const RESIDENT = /^VmRSS:\s*(\d+) kB$/m;
 
 export interface MemoryWatch {
-  /** Whether it has something to do: while it has not, nobody looks. */
+  /** Whether the process has something to do. An idle process is not watched. */
   busy: boolean;
   stop(): void;
 }
 
-/** Watches how much of its memory a process has resident; a system without /proc does not tell, and nothing is called. */
+/** Watches the resident memory of a process. Does nothing on a system without /proc. */
 export function createMemoryWatch(
   pid: number | undefined,
   mostBytes: number,
@@ -26,7 +26,7 @@ export function createMemoryWatch(
     else schedule();
   }
 
-  // A timer that runs out when there is nothing to do costs less than one that each question sets and clears.
+  // Letting the timer run out costs less than setting and clearing one for each question.
   function schedule(): void {
     timer ??= setTimeout(look, LOOK_MS);
   }
@@ -47,10 +47,10 @@ export function createMemoryWatch(
   };
 }
 
-/** Zero where it cannot be told. */
+/** Zero if unknown. */
 function residentBytes(pid: number | undefined): number {
   try {
-    // Not from statm, which counts pages: their size differs between machines.
+    // statm counts pages, whose size differs between machines.
     return Number(RESIDENT.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) * 1024;
   } catch {
     return 0;

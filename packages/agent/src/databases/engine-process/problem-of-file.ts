@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { readProblem } from '@svc/edge';
 
-/** A process is not started for a file that is not there; undefined for one that is. */
+/** Undefined for a file that is there. No process is started for a missing file. */
 export async function problemOfFile(file: string): Promise<string | undefined> {
   try {
     return (await stat(file)).isFile()

@@ -3,11 +3,11 @@ import { Failure, writeRows } from './engine-questions.ts';
 
 type RowLimits = Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
 
-/** As many of the first rows as the caps allow, each as JSON text. */
+/** As many of the first rows as the limits allow, each as JSON text. */
 export class RowTexts {
   readonly #limits: RowLimits;
   readonly #texts: string[] = [];
-  /** Of the array: brackets, rows and commas. */
+  /** The length of the array with brackets and commas. */
   #bytes = 2;
   #isTruncated = false;
 
@@ -15,13 +15,13 @@ export class RowTexts {
     this.#limits = limits;
   }
 
-  /** Whether there is room for the row that comes; nothing that comes behind counts where there is none. Throws `Failure`. */
+  /** Whether there is room for one more row. If not, stop. Throws `Failure`. */
   mayTake(): boolean {
     const { maxRows } = this.#limits;
     return this.#texts.length < maxRows || this.#cut(`max_rows (${maxRows})`);
   }
 
-  /** Likewise; undefined stands for a row that is longer than any may be. */
+  /** Whether the row had room. If not, stop. Undefined stands for a row that is too long. Throws `Failure`. */
   take(text: string | undefined): boolean {
     const { maxBytes } = this.#limits;
     const length = text === undefined ? maxBytes : Buffer.byteLength(text);
@@ -37,7 +37,6 @@ export class RowTexts {
     return true;
   }
 
-  /** The body of the answer. */
   write(): Buffer {
     return writeRows(this.#texts, this.#isTruncated);
   }

@@ -1,52 +1,53 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verification } from '../driver/driver.ts';
-import { DatabaseError, type VerificationFault } from '../driver/errors.ts';
+import { DatabaseError } from '../driver/errors.ts';
+import { refused, verificationOf, type CheckResult, type ReadResult } from '../sql/fault-at.ts';
 import { unavailable, withSession, type EnginePool } from './engine-database.ts';
 import type { EngineQuery } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';
+import type { FileConfig } from './file-config.ts';
 
-export type CheckResult =
-  /** The capability as it came, or narrowed to what its places take. */
-  | { readonly ok: true; readonly query: EngineQuery; readonly capability: Capability }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
-/** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
-export async function verifyEach(
-  pool: EnginePool,
-  capabilities: readonly Capability[],
-  check: (session: EngineSession, capability: Capability) => Promise<CheckResult>,
-): Promise<Verification> {
-  const prepared: EngineQuery[] = [];
-  const passed: Capability[] = [];
-  const faults: VerificationFault[] = [];
-  for (const capability of capabilities) {
-    const result = await checkAlone(pool, capability, check);
-    if (result.ok) {
-      prepared.push(result.query);
-      passed.push(result.capability);
-    } else {
-      faults.push(...result.faults);
-    }
-  }
-  return { prepared, capabilities: passed, faults };
+interface StatementOfCaller {
+  /** The parameters that name the caller and that the capability does not declare. */
+  readonly callerParams: readonly string[];
 }
 
-/** A statement that its process does not survive is the only one at fault. */
-async function checkAlone(
+/** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
+export async function verifyEach<Read extends StatementOfCaller>(
+  pool: EnginePool,
+  { hasCallerVariables }: FileConfig,
+  capabilities: readonly Capability[],
+  readStatement: (capability: Capability) => ReadResult<Read>,
+  check: (session: EngineSession, capability: Capability, read: Read) => Promise<CheckResult<EngineQuery>>,
+): Promise<Verification> {
+  const results: CheckResult<EngineQuery>[] = [];
+  for (const capability of capabilities) {
+    results.push(
+      await alone(pool, capability, async (session) => {
+        const result = readStatement(capability);
+        if (!result.ok) return result;
+        const [untold] = hasCallerVariables ? [] : result.read.callerParams;
+        if (untold === undefined) return check(session, capability, result.read);
+        const message = `uses :${untold}, which the database is not told: set its caller_variables to true`;
+        return refused(capability, { message });
+      }),
+    );
+  }
+  return verificationOf(results);
+}
+
+/** If a statement ends its process, only that statement is at fault. */
+async function alone(
   pool: EnginePool,
   capability: Capability,
-  check: (session: EngineSession, capability: Capability) => Promise<CheckResult>,
-): Promise<CheckResult> {
+  check: (session: EngineSession) => Promise<CheckResult<EngineQuery>>,
+): Promise<CheckResult<EngineQuery>> {
   try {
-    return await withSession(pool, (session) => check(session, capability));
+    return await withSession(pool, check);
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.kind === 'unavailable') throw unavailable(error);
     const message =
-      'takes more time or memory to be prepared than it may: raise memory of its database, or rewrite it';
-    const { name, sqlPosition: position } = capability;
-    return {
-      ok: false,
-      faults: [{ path: `capabilities.${name}.sql`, position, message, detail: error.message }],
-    };
+      'takes more time or memory to prepare than is allowed: raise memory of its database, or rewrite the SQL';
+    return refused(capability, { message, detail: error.message });
   }
 }

@@ -1,12 +1,14 @@
 import type { CatalogSource } from '../driver/catalog.ts';
+import type { ServerTarget } from '../driver/server-target.ts';
+import type { MysqlConfig } from './config/config.ts';
 import { createPool } from './connect.ts';
 import { accountStatements, createAccount, passwordHint } from './catalog/account.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
-import { targetOf, type MysqlTarget } from './catalog/target.ts';
+import { targetOf } from './catalog/target.ts';
 
 export const catalogSource: CatalogSource = {
   target: targetOf,
-  async read({ config }: MysqlTarget, timeoutMs) {
+  async read({ config }: ServerTarget<MysqlConfig>, timeoutMs) {
     const pool = createPool(config);
     try {
       return await readCatalog(pool, config.name, timeoutMs);
@@ -14,7 +16,7 @@ export const catalogSource: CatalogSource = {
       await pool.close();
     }
   },
-  // Columns whose collation tells large letters from small ones do so here, too.
+  // A column with a case-sensitive collation stays case-sensitive.
   contains: (column, param) => `locate(lower(${param}), lower(${column})) > 0`,
   accounts: {
     nameMax: 32,

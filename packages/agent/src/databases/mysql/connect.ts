@@ -2,9 +2,9 @@ import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { Pool, pooledDatabase } from '../sessions/pool.ts';
 import type { MysqlConfig } from './config/config.ts';
 import { createKillQuery } from './connection/kill-query.ts';
-import { poolRules, unavailable } from './connection/server-errors.ts';
+import { poolRules } from './connection/server-errors.ts';
 import { openSession, type MysqlSession } from './connection/session.ts';
-import { withSession } from './connection/with-session.ts';
+import { askDatabase } from './connection/with-session.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createQuery } from './execute/run-query.ts';
 
@@ -16,11 +16,7 @@ export function createPool(
 }
 
 export async function ping(pool: Pool<MysqlSession>): Promise<void> {
-  try {
-    await withSession(pool, (session) => session.ask('select 1'));
-  } catch (error) {
-    throw unavailable(error);
-  }
+  await askDatabase(pool, (session) => session.ask('select 1'));
 }
 
 export function connect(config: MysqlConfig, onChange: (change: DatabaseChange) => void): Database {

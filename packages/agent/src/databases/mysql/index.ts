@@ -1,8 +1,7 @@
 import type { Driver } from '../driver/driver.ts';
-import { configure } from './config/config.ts';
-import { section } from './config/config-schema.ts';
+import { configure, section } from './config/config.ts';
 import { connect } from './connect.ts';
-import { DatabaseError } from '../driver/errors.ts';
+import { refuseExplain } from '../driver/errors.ts';
 
 /** MariaDB from 10.6 and MySQL from 8.0.22, which speak one protocol. */
 function driver(systemName: string): Driver {
@@ -13,7 +12,7 @@ function driver(systemName: string): Driver {
     certificates: ['ssl_root_cert'],
     configure,
     connect,
-    loadExplain: () => Promise.reject(unsupported('--explain')),
+    loadExplain: refuseExplain,
     loadVerifier: async () => (await import('./verifier.ts')).verifier,
     loadCatalog: async () => (await import('./catalog-source.ts')).catalogSource,
   };
@@ -21,8 +20,3 @@ function driver(systemName: string): Driver {
 
 export const mariadb: Driver = driver('mariadb');
 export const mysql: Driver = driver('mysql');
-
-function unsupported(what: string): DatabaseError {
-  const advice = `${what} is for PostgreSQL alone: call without it`;
-  return new DatabaseError('failed', advice, { advice });
-}

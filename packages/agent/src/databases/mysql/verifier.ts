@@ -1,9 +1,5 @@
-import type { Capability } from '../../capabilities/model.ts';
 import type { Verifier } from '../driver/driver.ts';
-import { constantKeyWarnings } from '../sql/constant-keys.ts';
-import type { OneSelect } from '../sql/one-select.ts';
-import { rowCountWarnings } from '../sql/row-counts.ts';
-import { unorderedStatements } from '../sql/unordered-statements.ts';
+import { statementVerifier, unorderedStatements } from '../sql/verify/statement-verifier.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
 import type { MysqlConfig } from './config/config.ts';
 import { createPool, ping } from './connect.ts';
@@ -16,23 +12,15 @@ import { serverWarnings } from './verify/server-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
-  readStatements: async (capabilities) =>
-    capabilities.flatMap((capability) => {
-      const result = readStatement(capability);
-      return result.ok ? [] : result.faults;
-    }),
-  findWarnings: async (capabilities) => [
-    ...rowCountWarnings(capabilities, (each) => selectOf(each)?.body),
-    ...constantKeyWarnings(capabilities, (each) => selectOf(each)?.body),
-  ],
-  findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
+  ...statementVerifier(readStatement, ({ select }) => select.body),
+  findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
   open(config: MysqlConfig) {
     const pool = createPool(config);
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
       findWarnings: () => withSession(pool, async (session) => serverWarnings(session)),
-      findUnordered: async (capabilities) => unorderedStatements(capabilities, selectOf),
+      findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ text, params }: PreparedQuery) {
         const nulls = expandLists({ text, params }, []);
@@ -46,8 +34,3 @@ export const verifier: Verifier = {
     };
   },
 };
-
-function selectOf(capability: Capability): OneSelect | undefined {
-  const result = readStatement(capability);
-  return result.ok ? result.read.select : undefined;
-}

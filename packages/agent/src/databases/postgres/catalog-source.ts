@@ -1,12 +1,14 @@
 import type { CatalogSource } from '../driver/catalog.ts';
+import type { ServerTarget } from '../driver/server-target.ts';
+import type { PostgresConfig } from './config/config.ts';
 import { createPool } from './connect.ts';
 import { accountStatements, createAccount, passwordHint } from './catalog/account.ts';
 import { readCatalog } from './catalog/read-catalog.ts';
-import { targetOf, type PostgresTarget } from './catalog/target.ts';
+import { targetOf } from './catalog/target.ts';
 
 export const catalogSource: CatalogSource = {
   target: targetOf,
-  async read({ config }: PostgresTarget, timeoutMs) {
+  async read({ config }: ServerTarget<PostgresConfig>, timeoutMs) {
     const pool = createPool(config);
     try {
       return await readCatalog(pool, timeoutMs);

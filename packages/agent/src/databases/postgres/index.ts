@@ -1,6 +1,6 @@
 import type { Driver } from '../driver/driver.ts';
-import { configure } from './config/config.ts';
-import { section } from './config/config-schema.ts';
+import { configure, section } from './config/config.ts';
+
 import { connect } from './connect.ts';
 
 /** PostgreSQL 13 and later. */

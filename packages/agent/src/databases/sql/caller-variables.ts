@@ -1,8 +1,8 @@
 import type { Capability, Param } from '../../capabilities/model.ts';
 import type { QueryCall } from '../driver/driver.ts';
-import type { ParameterFault } from './create-template.ts';
+import type { ParameterFault } from './template.ts';
 
-/** What SQL is told of who calls, by name, where its database has `caller_variables`. '' where it is not known. */
+/** What SQL is told about the caller, by name, if its database has `caller_variables`. '' if unknown. */
 const VALUES: Readonly<Record<string, (call: QueryCall, capability: string) => string>> = {
   svc_api_key_name: ({ apiKeyName }) => apiKeyName,
   svc_capability: (_call, capability) => capability,
@@ -15,12 +15,12 @@ const VALUES: Readonly<Record<string, (call: QueryCall, capability: string) => s
 export const CALLER_NAMES: readonly string[] = Object.keys(VALUES);
 const PREFIX = 'svc_';
 
-/** Undefined for a name that is none of theirs. */
+/** Undefined for any other name. */
 export function callerValue(name: string, call: QueryCall, capability: string): string | undefined {
   return Object.hasOwn(VALUES, name) ? VALUES[name]?.(call, capability) : undefined;
 }
 
-/** Those that a statement names, as if the capability had declared them. */
+/** The caller's variables that a statement names, as if the capability had declared them. */
 export function callerParams(names: readonly string[], { sqlPosition }: Capability): readonly Param[] {
   return names
     .filter((name) => Object.hasOwn(VALUES, name))
@@ -31,12 +31,11 @@ export function isReserved(name: string): boolean {
   return name.startsWith(PREFIX);
 }
 
-/** What is wrong with the names of the parameters that a capability declares. */
 export function reservedNames({ params }: Capability): readonly ParameterFault[] {
   return params
     .filter(({ name }) => isReserved(name))
     .map(({ name }) => ({
       param: name,
-      message: `begins with ${PREFIX}, as the parameters do that say who calls: give it another name`,
+      message: `begins with ${PREFIX}, which is reserved for parameters that name the caller: give it another name`,
     }));
 }

@@ -1,44 +1,41 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import { faultAt } from './fault-at.ts';
+import { betweenCommas, isOperator } from './places/tokens.ts';
 import type { SqlToken } from './scanner.ts';
+import { words } from './words.ts';
 
 /** What begins a list of keys, as messages name it. */
 export type KeyClause = 'ORDER BY' | 'GROUP BY' | 'PARTITION BY' | 'DISTINCT ON';
 
-/** Functions that make a constant of a constant. */
-export const PURE_FUNCTIONS: ReadonlySet<string> = new Set(
-  'btrim coalesce concat format ifnull initcap lower ltrim nullif quote_ident replace rtrim trim upper'.split(
-    ' ',
-  ),
+/** Functions whose result depends only on their arguments. */
+export const PURE_FUNCTIONS: ReadonlySet<string> = words(
+  'btrim coalesce concat format ifnull initcap lower ltrim nullif quote_ident replace rtrim trim upper',
 );
 
 /** Words of expressions that read no column. */
-const WORDS = new Set(
-  'and asc between case desc else end false in is like not null nulls or then true when'.split(' '),
-);
+const WORDS = words('and asc between case desc else end false in is like not null nulls or then true when');
 /** What ends a list of keys. */
-const ENDS = new Set(
-  'except fetch for group groups having intersect into limit lock offset order qualify range rows separator union using window with'.split(
-    ' ',
-  ),
-);
+const ENDS = words(`
+  except fetch for group groups having intersect into limit lock offset order qualify range rows separator union using
+  window with
+`);
 
-/** A value that a caller gives is no name: such a key is the same for all rows. */
+/** A caller's value is no column: such a key is the same for all rows. */
 export function constantKey(capability: Capability, name: string, clause: KeyClause): Fault {
   const what = clause === 'ORDER BY' ? 'sorts nothing' : 'tells no rows apart';
   const message = `is a value, not a column, so as a key of ${clause} it ${what}: choose the column in the SQL, as in case when :${name} = 'name' then name end`;
   return faultAt(capability, { message }, name);
 }
 
-/** One for each parameter that stands as a key, alone or with constants, and for each clause in which it does. */
+/** One warning for each parameter that is a key, alone or with constants, and for each clause. */
 export function constantKeyWarnings(
   capabilities: readonly Capability[],
-  /** The statement without its comments; undefined for one that is at fault. */
-  bodyOf: (capability: Capability) => readonly SqlToken[] | undefined,
+  /** The statement without its comments; empty for one that is at fault. */
+  bodyOf: (capability: Capability) => readonly SqlToken[],
 ): readonly Fault[] {
   return capabilities.flatMap((capability) => {
-    const body = bodyOf(capability) ?? [];
+    const body = bodyOf(capability);
     const warnings = new Map<string, Fault>();
     for (const [at] of body.entries()) {
       const clause = clauseAt(body, at);
@@ -67,22 +64,18 @@ function wordAt(tokens: readonly SqlToken[], at: number): string | undefined {
   return token?.kind === 'word' ? token.text.toLowerCase() : undefined;
 }
 
-/** The keys at the beginning of `tokens`, up to what ends their list. */
+/** The keys at the beginning of `tokens`. */
 function keysFrom(tokens: readonly SqlToken[]): readonly (readonly SqlToken[])[] {
-  const keys: SqlToken[][] = [[]];
   let depth = 0;
-  for (const [at, token] of tokens.entries()) {
-    const isOperator = token.kind === 'operator';
-    if (isOperator && token.text === '(') depth += 1;
-    if (isOperator && token.text === ')') depth -= 1;
-    if (depth < 0 || (depth === 0 && ENDS.has(wordAt(tokens, at) ?? ''))) break;
-    if (depth === 0 && isOperator && token.text === ',') keys.push([]);
-    else keys.at(-1)?.push(token);
-  }
-  return keys;
+  const end = tokens.findIndex((token, at) => {
+    if (isOperator(token, '(')) depth += 1;
+    if (isOperator(token, ')')) depth -= 1;
+    return depth < 0 || (depth === 0 && ENDS.has(wordAt(tokens, at) ?? ''));
+  });
+  return betweenCommas(end < 0 ? tokens : tokens.slice(0, end));
 }
 
-/** Whether the token reads no column; what it cannot tell reads one. */
+/** Whether the token certainly reads no column. */
 function isConstant(key: readonly SqlToken[], at: number): boolean {
   const token = key[at];
   if (token?.kind === 'name' || token?.kind === 'variable') return false;
@@ -91,7 +84,7 @@ function isConstant(key: readonly SqlToken[], at: number): boolean {
   const before = wordAt(key, at - 1);
   if (key[at + 1]?.text === '(' && (word === 'cast' || PURE_FUNCTIONS.has(word))) return true;
   if (word === 'as' || word === 'collate') return true;
-  // A type of a cast, a collation, and NULLS FIRST.
+  // The type of a cast, a collation, or NULLS FIRST.
   if (before === 'as' || before === 'collate' || before === 'nulls') return true;
   return key[at - 1]?.kind === 'operator' && key[at - 1]?.text.endsWith(':') === true;
 }

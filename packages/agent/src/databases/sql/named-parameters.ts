@@ -1,5 +1,5 @@
 import type { Param } from '../../capabilities/model.ts';
-import { createTemplate, type TemplateResult } from './create-template.ts';
+import { createTemplate, type TemplateResult } from './template.ts';
 import type { SqlToken } from './scanner.ts';
 
 /** Cuts a scanned statement at its parameters. `body` is what `oneSelect` has left of its tokens. */

@@ -1,16 +1,17 @@
+import { isOperator } from './places/tokens.ts';
 import type { SqlToken } from './scanner.ts';
 
-/** The words of a dialect that are no names unless they are quoted. */
+/** The words of a dialect that are names only in quotes. */
 export interface Vocabulary {
-  /** What a reading statement may use, upper case. */
+  /** Words that a reading statement may use, in upper case. */
   readonly allowed: ReadonlySet<string>;
-  /** Every other reserved word, upper case. */
+  /** Every other reserved word, in upper case. */
   readonly reserved: ReadonlySet<string>;
-  /** Allowed words that are functions where a parenthesis follows them. */
+  /** Allowed words that are functions before a parenthesis. */
   readonly functions: ReadonlySet<string>;
 }
 
-/** One that is called by its name; quoted names may only be functions of the database's own making. */
+/** A function that is called by its name. A quoted name can only be a stored function. */
 export interface CalledFunction {
   readonly schema: string | undefined;
   /** Lower case. */
@@ -22,13 +23,13 @@ export interface OneSelect {
   /** The statement without comments and without the semicolons at its end. */
   readonly body: readonly SqlToken[];
   readonly functions: readonly CalledFunction[];
-  /** Other words of the dialect with a parenthesis behind them, lower case: functions where the server has them for no words. */
+  /** Other words before a parenthesis, in lower case: functions if the server does not reserve them. */
   readonly calledWords: readonly string[];
-  /** What may name a table, with the name of its schema where that is written. */
+  /** Names that may be tables, with their schemas if written. */
   readonly names: readonly WrittenName[];
-  /** Whether its outermost SELECT says how many rows there may be. */
+  /** Whether its outermost SELECT has a LIMIT. */
   readonly isLimited: boolean;
-  /** Whether its outermost SELECT says in which order they come. */
+  /** Whether its outermost SELECT has an ORDER BY. */
   readonly isOrdered: boolean;
 }
 
@@ -41,9 +42,9 @@ export type OneSelectResult =
   | { readonly ok: true; readonly select: OneSelect }
   | { readonly ok: false; readonly problem: string };
 
-/** Whether these tokens are one SELECT, of words that only read. */
+/** Accepts one SELECT of words that only read. */
 export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): OneSelectResult {
-  const body = withoutSemicolons(tokens.filter(({ kind }) => kind !== 'comment'));
+  const body = bodyOf(tokens);
   const first = body.find((token) => !isOperator(token, '('));
   if (first === undefined) return refused('is empty: write one SELECT');
   if (first.kind !== 'word' || !/^(?:select|with)$/i.test(first.text)) {
@@ -54,7 +55,7 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
   }
   const last = body.at(-1);
   if (last?.kind === 'operator' && last.text !== ')') {
-    // Cut off there, two of them could begin a comment.
+    // If the text were cut there, two operators could begin a comment.
     return refused('ends with an operator: complete it');
   }
   const functions: CalledFunction[] = [];
@@ -75,14 +76,14 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
     const isCall = isOperator(body[index + 1], '(');
     if (isWord && vocabulary.reserved.has(word)) {
       return refused(
-        `uses ${word}, which is not allowed in a reading statement: remove it, or quote it where it is a name`,
+        `uses ${word}, which is not allowed in a reading statement: remove it, or quote it if it is a name`,
       );
     }
     const isKeyword = isWord && vocabulary.allowed.has(word) && !(isCall && vocabulary.functions.has(word));
     if (isKeyword) {
       if (depth === 0 && (word === 'LIMIT' || word === 'FETCH')) isLimited = true;
       if (depth === 0 && word === 'ORDER') isOrdered = true;
-      // Servers differ in which words they reserve: what is none to one may be a view or a function there.
+      // Servers differ in which words they reserve: one may have a view or a function of that name.
       if (isCall) calledWords.add(title);
       else names.push({ schema: undefined, name: token.text });
       continue;
@@ -92,7 +93,7 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
       functions.push({ schema, name: title, isQuoted: token.kind === 'name' });
     } else {
       names.push({ schema, name: token.text });
-      // MariaDB reads a name behind `from .` as if the dot were not there.
+      // MariaDB ignores the dot in `from .name`.
       if (isQualified && !isName(body[index - 2], vocabulary)) {
         names.push({ schema: undefined, name: token.text });
       }
@@ -105,17 +106,28 @@ export function oneSelect(tokens: readonly SqlToken[], vocabulary: Vocabulary): 
   };
 }
 
-/** Servers know the letters of ASCII alone in their words: to them others such as \u0131 are not the same as any of those. */
+/** Quotes a name that the server or the scanner could take for something else. */
+export function writtenName(
+  name: string,
+  { allowed, reserved }: Vocabulary,
+  quoted: (name: string) => string,
+): string {
+  const word = name.toUpperCase();
+  const isPlain = /^[a-z_][a-z0-9_]*$/.test(name) && !allowed.has(word) && !reserved.has(word);
+  return isPlain ? name : quoted(name);
+}
+
+/** Servers ignore the case of ASCII letters only: \u0131 is no I. */
 function upper({ text }: SqlToken): string {
   return text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
-/** Whether a dot behind it has a name before it. */
+/** Whether it is a name before a dot. */
 function isName(token: SqlToken | undefined, { allowed }: Vocabulary): boolean {
   return token?.kind === 'name' || (token?.kind === 'word' && !allowed.has(upper(token)));
 }
 
-/** Whether what stands there is `name (columns) as (`, which no call is. */
+/** Whether this is `name (columns) as (`, which is no call. */
 function isCommonTable(body: readonly SqlToken[], at: number): boolean {
   if (isOperator(body[at - 1], '.')) return false;
   let depth = 0;
@@ -129,14 +141,11 @@ function isCommonTable(body: readonly SqlToken[], at: number): boolean {
   return false;
 }
 
-function withoutSemicolons(tokens: readonly SqlToken[]): readonly SqlToken[] {
-  let end = tokens.length;
-  while (isOperator(tokens[end - 1], ';')) end -= 1;
-  return tokens.slice(0, end);
-}
-
-function isOperator(token: SqlToken | undefined, text: string): boolean {
-  return token?.kind === 'operator' && token.text === text;
+/** Without comments, and without the semicolons at the end. */
+export function bodyOf(tokens: readonly SqlToken[]): readonly SqlToken[] {
+  const body = tokens.filter(({ kind }) => kind !== 'comment');
+  while (isOperator(body.at(-1), ';')) body.pop();
+  return body;
 }
 
 function refused(problem: string): OneSelectResult {

@@ -4,7 +4,7 @@ import { faultAt } from './fault-at.ts';
 import { loneParameter, rowCounts } from './places/row-counts.ts';
 import type { SqlToken } from './scanner.ts';
 
-/** The parameters that callers can make negative, which is an error at each call where they count rows. */
+/** The parameters that callers can make negative. */
 export function negativeParams({ params }: Capability): readonly Param[] {
   return params.filter(({ schema }) => mayBeNegative(schema));
 }
@@ -14,15 +14,15 @@ export function negativeCount(capability: Capability, { name }: Param): Fault {
   return faultAt(capability, { message }, name);
 }
 
-/** One for each parameter behind a LIMIT or an OFFSET that may be negative. */
+/** One warning for each parameter in LIMIT or OFFSET that may be negative. */
 export function rowCountWarnings(
   capabilities: readonly Capability[],
-  /** The statement without its comments; undefined for one that is at fault. */
-  bodyOf: (capability: Capability) => readonly SqlToken[] | undefined,
+  /** The statement without its comments; empty for one that is at fault. */
+  bodyOf: (capability: Capability) => readonly SqlToken[],
 ): readonly Fault[] {
   return capabilities.flatMap((capability) => {
     const suspects = negativeParams(capability);
-    const body = suspects.length > 0 ? (bodyOf(capability) ?? []) : [];
+    const body = suspects.length > 0 ? bodyOf(capability) : [];
     const names = countingParams(body);
     return suspects.filter(({ name }) => names.has(name)).map((param) => negativeCount(capability, param));
   });
@@ -42,7 +42,7 @@ export function problemOfCount({ type, default: value }: ParamSchema): string | 
   return 'counts rows, and its default is negative: remove the default, since no value means no limit';
 }
 
-/** Those parameters take no negative numbers: engines refuse them, or take them for no limit. */
+/** Forbids negative numbers in those parameters: engines refuse them, or take them for no limit. */
 export function notNegative(capability: Capability, names: ReadonlySet<string>): Capability {
   if (names.size === 0) return capability;
   const params = capability.params.map((param) =>

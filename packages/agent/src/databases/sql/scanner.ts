@@ -1,16 +1,15 @@
-/** How a dialect writes what its scanner must not take for something else. */
+/** The parts of a dialect that its scanner has to know. */
 export interface Lexicon {
   /** For messages. */
   readonly name: string;
-  /** What opens a quoted text or name, each closed by itself; doubled it stands for itself. */
+  /** Each opens and closes a quoted text or name. Doubled it stands for itself. */
   readonly quotes: Readonly<Record<string, Quote>>;
-  /** What opens a comment that ends with its line. */
   readonly lineComments: readonly LineComment[];
-  /** Comments whose text servers act upon, by how they begin. */
+  /** The beginnings of comments whose text servers execute. */
   readonly activeComments: readonly string[];
-  /** Every other character that may stand outside of quotes and comments. */
+  /** Every other character that is allowed outside of quotes and comments. */
   readonly operators: string;
-  /** Colons that begin no parameter, as in a cast. A dialect that has them has them between values, too. */
+  /** Colons that begin no parameter, as in a cast. A dialect with these also has colons between values. */
   readonly colons?: RegExp;
   /** Variables that may be read, as they are written. */
   readonly variables: readonly string[];
@@ -18,19 +17,19 @@ export interface Lexicon {
 
 interface Quote {
   readonly kind: 'text' | 'name';
-  /** Whether a backslash takes the next character along. */
+  /** Whether a backslash escapes the next character. */
   readonly hasEscapes: boolean;
 }
 
 interface LineComment {
   readonly start: string;
-  /** Whether it is one only before a space or at the end of the text. */
+  /** Whether it needs a space or the end of the text after it. */
   readonly needsSpace: boolean;
 }
 
 export interface SqlToken {
   readonly kind: 'word' | 'name' | 'text' | 'number' | 'operator' | 'parameter' | 'variable' | 'comment';
-  /** As written; of a name what it stands for. */
+  /** As written; a name without its quotes. */
   readonly text: string;
   /** In UTF-16 units. */
   readonly start: number;
@@ -41,12 +40,12 @@ export type ScanResult =
   | { readonly ok: true; readonly tokens: readonly SqlToken[] }
   | { readonly ok: false; readonly problem: string };
 
-/** Tabs and line ends are the only ones that all servers take for spaces, and none for the end of the text. */
+/** All servers take only tabs and line ends for spaces, and none of them for the end of the text. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\0-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 const SPACE = /[ \t\r\n]+/y;
 const PARAMETER = /:([A-Za-z_][A-Za-z0-9_]*)/y;
-/** Whatever could go on with the name stands behind it in no other way than the rest of the name does. */
+/** Takes every character that could continue the name. */
 const VARIABLE = /@[A-Za-z0-9_$.\u0080-\uffff]*/y;
 const NUMBER = /0[xX][0-9a-fA-F]+|0[bB][01]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
 const WORD = /[A-Za-z0-9_$\u0080-\uffff]+/y;
@@ -85,7 +84,7 @@ export function scanSql(sql: string, lexicon: Lexicon): ScanResult {
   return { ok: true, tokens };
 }
 
-/** Or what is wrong there. */
+/** Returns a text if something is wrong there. */
 function readToken(sql: string, at: number, lexicon: Lexicon): SqlToken | string {
   const comment = readComment(sql, at, lexicon);
   if (comment !== undefined) return comment;
@@ -151,19 +150,19 @@ function readQuoted(sql: string, at: number, { kind, hasEscapes }: Quote): SqlTo
   return `has a quote without its end: close it with ${quote}`;
 }
 
-/** A colon between two values, of a slice, a struct or an alias, that may as well begin a parameter. */
+/** A colon of a slice, a struct or an alias that could also begin a parameter. */
 function problemOfColon(before: SqlToken, token: SqlToken): string | undefined {
   const isValue = before.kind !== 'operator' || /^[)\]}]$/.test(before.text);
   if (token.kind === 'parameter' && isValue && before.kind !== 'comment') {
     return 'has a colon that may begin a parameter or separate two values: write `: name` for a column, `: :name` for a parameter';
   }
   if (before.kind === 'parameter' && token.text === ':') {
-    return 'has a colon directly behind a parameter: write a space before it, as in `[:first : :last]`';
+    return 'has a colon directly after a parameter: write a space before it, as in `[:first : :last]`';
   }
   return undefined;
 }
 
-/** What stands side by side without a space, and could be read as one or as two. */
+/** Tokens without a space between them that could be read as one or as two. */
 function problemOfNeighbours(
   before: SqlToken,
   token: SqlToken,
@@ -171,10 +170,10 @@ function problemOfNeighbours(
 ): string | undefined {
   const isWordy = (kind: SqlToken['kind']): boolean => kind === 'word' || kind === 'number';
   if (before.kind === 'number' && (isWordy(token.kind) || token.text === '.')) {
-    return 'has a number with text directly behind it: write a space between them, or quote a name that begins with a digit';
+    return 'has a number with text directly after it: write a space between them, or quote a name that begins with a digit';
   }
   if (token.kind === 'number' && token.text.startsWith('.') && before.kind !== 'operator') {
-    return 'has a name that begins with a digit behind a dot: quote it';
+    return 'has a name that begins with a digit after a dot: quote it';
   }
   const isReplaced = (kind: SqlToken['kind']): boolean => kind === 'parameter' || kind === 'variable';
   if (isReplaced(before.kind) || isReplaced(token.kind)) {
@@ -187,7 +186,7 @@ function problemOfNeighbours(
     const isPlain = /^_[A-Za-z0-9]+$/.test(before.text);
     const isHexadecimal = /^[xX]$/.test(before.text) && HEXADECIMAL.test(token.text);
     if ((!isPlain && !isHexadecimal) || beforeThat?.text === '.') {
-      return 'has a quoted text directly behind a word: write a space between them';
+      return 'has a quoted text directly after a word: write a space between them';
     }
   }
   return undefined;

@@ -2,15 +2,12 @@ import type { Capability, Param } from '../../capabilities/model.ts';
 import { boundValue } from '../../capabilities/values/bound-value.ts';
 import { LEAST_INTEGER } from '../../capabilities/values/exact-number.ts';
 import { DatabaseError } from '../driver/errors.ts';
-import type { ParameterFault } from './create-template.ts';
+import type { ParameterFault } from './template.ts';
 
 const GREATEST = 2n ** 63n - 1n;
 const BOUNDS = `must be between ${LEAST_INTEGER} and ${GREATEST}`;
 
-/**
- * For engines whose largest integer has 64 bits with a sign, where others take it without a sign, too. Throws
- * `DatabaseError` for an integer beyond that.
- */
+/** Throws `DatabaseError` for an integer that does not fit into 64 bits with a sign. */
 export function requireSigned({ name, from, schema }: Param, value: unknown): void {
   const place = placeBeyond(schema.type === 'array' ? schema.items?.type : schema.type, value);
   if (place === undefined) return;
@@ -19,7 +16,7 @@ export function requireSigned({ name, from, schema }: Param, value: unknown): vo
   });
 }
 
-/** Parameters of which the file itself names integers, in `default` and `enum`, that such an engine takes from nobody. */
+/** Faults of integers in `default` and `enum` that such an engine cannot take. */
 export function presetsBeyond({ params }: Capability): readonly ParameterFault[] {
   return params.flatMap(({ name, schema }) => {
     const { default: preset, enum: choices = [], items } = schema;
@@ -37,16 +34,16 @@ export function presetsBeyond({ params }: Capability): readonly ParameterFault[]
   });
 }
 
-/** Which item it is, none for the value itself; undefined where no integer is beyond. */
+/** The index of the item in brackets, or '' for the value itself; undefined if every integer fits. */
 function placeBeyond(type: Param['schema']['type'] | undefined, value: unknown): string | undefined {
   if (type !== 'integer') return undefined;
   if (!Array.isArray(value)) return isBeyond(value) ? '' : undefined;
-  // At each call: quicker than `findIndex`.
+  // Runs at each call, and is faster than `findIndex`.
   for (let at = 0; at < value.length; at += 1) if (isBeyond(value[at])) return `[${at}]`;
   return undefined;
 }
 
-/** What a double does not keep is a text. */
+/** An integer that a double cannot hold is a text. */
 function isBeyond(value: unknown): boolean {
   return typeof value === 'string' && BigInt(value) > GREATEST;
 }

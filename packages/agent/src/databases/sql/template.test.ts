@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Param } from '../../capabilities/model.ts';
-import { createTemplate, type ScannedStatement } from './create-template.ts';
-import { fillTemplate } from './fill-template.ts';
+import { createTemplate, fillTemplate, type ScannedStatement } from './template.ts';
 
 /** A dialect without strings or comments whose placeholder is a question mark. */
 function scan(sql: string): ScannedStatement {

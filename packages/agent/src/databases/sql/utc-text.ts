@@ -9,7 +9,7 @@ const LEAP_SECOND = '60';
  * puts outside of the years 1 to 9999.
  */
 export function utcText({ name, from }: Pick<Param, 'name' | 'from'>, value: string, digits: number): string {
-  // A Date has milliseconds only, so that what is behind the seconds stays as it is.
+  // A Date has only milliseconds, so the fraction is kept as text.
   const [, fraction = '', offset = ''] = /^[^.Zz+]*?(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.exec(value) ?? [];
   const isLeap = value.slice(17, 19) === LEAP_SECOND;
   const whole = `${value.slice(0, 17)}${isLeap ? '59' : value.slice(17, 19)}${offset}`.toUpperCase();

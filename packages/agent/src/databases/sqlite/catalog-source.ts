@@ -1,19 +1,13 @@
 import { resolve } from 'node:path';
 import type { CatalogSource } from '../driver/catalog.ts';
-import { fileTarget, type FileTarget } from '../engine-process/file-target.ts';
+import { fileCatalog } from '../engine-process/file-catalog.ts';
+import { readCatalog } from './catalog/read-catalog.ts';
 import { configure } from './config/config.ts';
 import { createCatalogPool } from './connect.ts';
-import { readCatalog } from './catalog/read-catalog.ts';
 
-export const catalogSource: CatalogSource = {
-  target: (url) => fileTarget('sqlite', url),
-  async read({ file }: FileTarget) {
-    const pool = createCatalogPool(configure({ file, max_connections: 1 }, {}, resolve));
-    try {
-      return await readCatalog(pool, file);
-    } finally {
-      await pool.close();
-    }
-  },
-  contains: (column, param) => `instr(lower(${column}), lower(${param})) > 0`,
-};
+export const catalogSource: CatalogSource = fileCatalog(
+  'sqlite',
+  (file) => createCatalogPool(configure({ file, max_connections: 1 }, {}, resolve)),
+  readCatalog,
+  (column, param) => `instr(lower(${column}), lower(${param})) > 0`,
+);

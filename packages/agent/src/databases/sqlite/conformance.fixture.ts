@@ -1,8 +1,11 @@
-import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Account, Dialect, Statement, TestServer } from '../conformance/dialect.testing.ts';
-import { computing, endHolders, holdersOf, isRunning } from '../engine-process/holders.testing.ts';
+import {
+  CALLER_BY_PARAMETERS,
+  MISPLACED,
+  WRITES,
+  type Dialect,
+  type Statement,
+} from '../conformance/dialect.testing.ts';
+import { fileServer, holdersOf, isRunning } from '../engine-process/holders.testing.ts';
 import { loadSqlite, type SqliteDatabase } from './engine/node-sqlite.ts';
 
 const SCHEMA = `
@@ -29,33 +32,10 @@ export function openForWriting(file: string): SqliteDatabase {
   });
 }
 
-async function start(): Promise<TestServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'sqlite-test-'));
-  const file = join(folder, 'library.db');
-  const away = join(folder, 'away.db');
+function fill(file: string): void {
   const database = openForWriting(file);
   database.exec(SCHEMA);
   database.close();
-  chmodSync(file, 0o444);
-  const accountOf = (changes: object): Account => ({
-    section: { driver: 'sqlite', file, caller_variables: true, ...changes } as Account['section'],
-    texts: {},
-  });
-  return {
-    // As root, everything may be written that is not immutable.
-    reader: accountOf(process.getuid?.() === 0 ? { immutable: true } : {}),
-    writer: accountOf({}),
-    sessions: async () => holdersOf(file).length,
-    busySessions: async () => holdersOf(file).filter(isRunning).length,
-    slowSessions: () => computing(file, isRunning),
-    endSessions: () => endHolders(file),
-    goAway: async () => {
-      renameSync(file, away);
-      await endHolders(away);
-    },
-    comeBack: async () => renameSync(away, file),
-    stop: async () => rmSync(folder, { recursive: true }),
-  };
 }
 
 /** SQLite has nothing that waits: it counts, as far as this machine counts in that time. */
@@ -89,7 +69,8 @@ const hasUnistr = major > 3 || minor >= 50;
 
 export const dialect: Dialect = {
   requiresReadonlyAccount: false,
-  start,
+  start: () =>
+    fileServer('sqlite', fill, isRunning, async (file) => holdersOf(file).filter(isRunning).length),
   quoted: (name) => `"${name.replaceAll('"', '""')}"`,
   hasUnsignedIntegers: false,
   param: (name) => `:${name}`,
@@ -120,16 +101,11 @@ export const dialect: Dialect = {
   // A value has its own type in each row: see the tests of values.
   misfits: [],
   writes: [
-    "insert into book values (51, 'x')",
-    'delete from book',
-    'with x as (select 1 as id) delete from book where id in (select id from x)',
+    ...WRITES,
     'update book set id = 1 returning id as a',
     "replace into book values (1, 'x')",
-    'select 1 as a; delete from book',
-    'select 1 as a) q; delete from book; -- ',
     'begin',
     'begin immediate',
-    'commit; delete from book',
     'savepoint s',
     'create table x (a)',
     'create temp table x as select 1 as a',
@@ -196,23 +172,15 @@ export const dialect: Dialect = {
     ['id = :v', { type: 'string' }, '2'],
   ],
   misplaced: [
-    ['id in (select :v)', { type: 'array', items: { type: 'integer' } }, 'write x in (:v)'],
+    ...MISPLACED,
     ['id < :v', { type: 'string' }, 'declare it integer'],
     ['book.id between 1 and :v', { type: 'string' }, 'declare it integer'],
     ['id in (:v)', { type: 'array', items: { type: 'date' } }, 'declare it integer'],
     ['id = :v', { type: 'date' }, 'declare it integer'],
-    ['id + :v = 3', { type: 'string' }, 'declare it integer'],
-    ['length(title) = :v', { type: 'string' }, 'declare it integer'],
-    [':v', { type: 'string' }, 'declare it boolean'],
-    ['id = 1 and :v', { type: 'string' }, 'declare it boolean'],
     ['iif(:v, id, 2) = 2', { type: 'string' }, 'declare it boolean'],
-    ['id = (select sum(:v) from book)', { type: 'string' }, 'declare it integer'],
     ['substr(title, :v) = title', { type: 'string' }, 'declare it integer'],
     ['substr(title, 6) = :v', { type: 'integer' }, 'declare it string'],
     ["strftime('%Y', 'now') = :v", { type: 'integer' }, 'declare it string'],
-    ['title = :v', { type: 'boolean' }, 'declare it string'],
-    ['title = :v', { type: 'number' }, 'declare it string'],
-    ['title > :v', { type: 'integer' }, 'declare it string'],
     [
       'exists (select 1 from (select id as i from book) x where x.i > :v)',
       { type: 'string' },
@@ -220,7 +188,5 @@ export const dialect: Dialect = {
     ],
   ],
   leftovers: [],
-  caller: {
-    sql: 'select :svc_api_key_name as api_key_name, :svc_capability as capability, :svc_request_id as request_id',
-  },
+  caller: CALLER_BY_PARAMETERS,
 };

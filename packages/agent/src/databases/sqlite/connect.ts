@@ -1,20 +1,30 @@
+import type { AbortSignalLike, OwnCode } from '@svc/edge';
 import type { Database, DatabaseChange } from '../driver/driver.ts';
+import { DatabaseError } from '../driver/errors.ts';
 import {
   createEnginePool,
   engineDatabase,
-  unavailable,
-  withSession,
+  pingBy,
   type EnginePool,
 } from '../engine-process/engine-database.ts';
-import { ASK } from '../engine-process/engine-questions.ts';
-import type { SqliteConfig } from './config/config.ts';
-import { openSession } from './connection/session.ts';
-import type { ReadQuestion } from './engine/questions.ts';
+import { openEngineSession, type EngineSession } from '../engine-process/engine-session.ts';
+import type { FileConfig } from '../engine-process/file-config.ts';
+import { problemOfFile } from '../engine-process/problem-of-file.ts';
+import type { OpenQuestion } from './engine/questions.ts';
+import { problemOfNode } from './node-version.ts';
 
-/** So many short calls leave for a process, and come back from it, in one write. */
+/** The code of the process that holds a database open: a text in this executable, so that one file is all to install. */
+declare const SVC_SQLITE: string;
+
+/** The most short calls that go to a process, and come back, in one write. */
 const MOST_SHORT = 16;
 
-export function createPool(config: SqliteConfig, onChange?: (change: DatabaseChange) => void): EnginePool {
+export function engineCode(): OwnCode {
+  // Without the flag node:sqlite warns at each start that it is experimental.
+  return { command: 'internal-sqlite', text: SVC_SQLITE, flags: ['--no-warnings'] };
+}
+
+export function createPool(config: FileConfig, onChange?: (change: DatabaseChange) => void): EnginePool {
   return createEnginePool(
     (signal) => openSession(config, signal),
     config.maxConnections,
@@ -23,22 +33,29 @@ export function createPool(config: SqliteConfig, onChange?: (change: DatabaseCha
   );
 }
 
-/** For what looks at the schema, and runs no query. */
-export function createCatalogPool(config: SqliteConfig): EnginePool {
+/** For reading the schema. Runs no query. */
+export function createCatalogPool(config: FileConfig): EnginePool {
   return createEnginePool((signal) => openSession(config, signal, { readsSchema: true }), 1);
 }
 
-/** Throws `DatabaseError`. */
-export async function ping(pool: EnginePool): Promise<void> {
-  const question: ReadQuestion = { sql: 'select count(*) from sqlite_schema' };
-  try {
-    await withSession(pool, (session) => session.ask(ASK.read, question));
-  } catch (error) {
-    throw unavailable(error);
-  }
+/** Opens the database in a process of its own. Throws `DatabaseError`. */
+async function openSession(
+  { file, isImmutable, memoryBytes }: FileConfig,
+  signal: AbortSignalLike,
+  more: Pick<OpenQuestion, 'readsSchema'> = {},
+): Promise<EngineSession> {
+  const problem = problemOfNode() ?? (await problemOfFile(file));
+  if (problem !== undefined) throw new DatabaseError('unavailable', problem, { advice: problem });
+  const question: OpenQuestion = { file, isImmutable, ...more };
+  return openEngineSession({ code: engineCode(), memoryBytes }, question, signal);
 }
 
-export function connect(config: SqliteConfig, onChange: (change: DatabaseChange) => void): Database {
+/** Throws `DatabaseError`. */
+export function ping(pool: EnginePool): Promise<void> {
+  return pingBy(pool, 'select count(*) from sqlite_schema');
+}
+
+export function connect(config: FileConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
   return engineDatabase(pool, () => ping(pool), { sharesShort: true, hasUnsigned: false });
 }

@@ -1,43 +1,48 @@
-import { endWithParent, serveEngine, type EngineQuestion } from '../engine-process/serve-engine.ts';
-import { ANSWER, ASK, type JudgeAnswer, type RunQuestion } from '../engine-process/engine-questions.ts';
+import {
+  endWithParent,
+  questionOf,
+  reply,
+  replyFailed,
+  serveEngine,
+  type EngineQuestion,
+} from '../engine-process/serve-engine.ts';
+import {
+  ASK,
+  type JudgeAnswer,
+  type ReadQuestion,
+  type RunQuestion,
+} from '../engine-process/engine-questions.ts';
 import { asSqliteError, failureOf } from './engine/failure.ts';
 import { problemOfProgram } from './engine/judge-program.ts';
 import type { SqliteDatabase } from './engine/node-sqlite.ts';
-import type {
-  JudgeQuestion,
-  OpenQuestion,
-  QueryDefinition,
-  ReadQuestion,
-  SqliteColumn,
-} from './engine/questions.ts';
+import type { JudgeQuestion, OpenQuestion, QueryDefinition, SqliteColumn } from './engine/questions.ts';
 import { QueryRunner } from './engine/run-query.ts';
 
-// The main file of the process that holds a database open; bundled apart, since it is all that such a process needs.
+// The main file of the process that holds a database open, in a bundle of its own.
 let runner: QueryRunner | undefined;
 endWithParent();
-serveEngine(({ kind, body, answer }) => {
+serveEngine((question) => {
   try {
-    const reply = replyTo(kind, body);
-    if (reply instanceof Uint8Array) answer(ANSWER.rows, reply);
-    else answer(ANSWER.json, jsonBody(reply));
+    reply(question, outcomeOf(question));
   } catch (error) {
-    answer(ANSWER.failed, jsonBody(failureOf(error)));
+    replyFailed(question, failureOf(error));
   }
 });
 
-function replyTo(kind: number, body: EngineQuestion['body']): unknown {
+function outcomeOf(question: EngineQuestion): unknown {
+  const { kind } = question;
   if (kind === ASK.open) {
-    runner = new QueryRunner(questionOf<OpenQuestion>(body));
+    runner = new QueryRunner(questionOf<OpenQuestion>(question));
     return {};
   }
   if (runner === undefined) throw new Error('no database is open');
   switch (kind) {
     case ASK.run:
-      return runner.run(questionOf<RunQuestion<QueryDefinition>>(body));
+      return runner.run(questionOf<RunQuestion<QueryDefinition>>(question));
     case ASK.judge:
-      return runner.within((database) => judge(database, questionOf<JudgeQuestion>(body)));
+      return runner.within((database) => judge(database, questionOf<JudgeQuestion>(question)));
     case ASK.read:
-      return runner.within((database) => read(database, questionOf<ReadQuestion>(body)));
+      return runner.within((database) => database.prepare(questionOf<ReadQuestion>(question).sql).all());
     default:
       throw new Error(`there is no question of kind ${kind}`);
   }
@@ -55,17 +60,4 @@ function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion
     const problem = `is not accepted by the database: error ${errcode}, ${errstr}`;
     return { ok: false, problem, detail: message };
   }
-}
-
-function read(database: SqliteDatabase, { sql }: ReadQuestion): unknown {
-  return database.prepare(sql).all();
-}
-
-function questionOf<Question>(body: Buffer): Question {
-  const question: Question = JSON.parse(body.toString('utf8'));
-  return question;
-}
-
-function jsonBody(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value));
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** Asks for the key on a terminal, where it is not shown; undefined when nothing is typed. */
+/** Asks for the key on a terminal without showing it; undefined if nothing is typed. */
 export function askApiKey(): Promise<string | undefined> {
   process.stderr.write('API key of the gateway (or set SVC_API_KEY): ');
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -11,7 +11,7 @@ export function askApiKey(): Promise<string | undefined> {
       resolve(line.trim() === '' ? undefined : line.trim());
       lines.close();
     });
-    // Also by Ctrl-C and Ctrl-D.
+    // Ctrl-C and Ctrl-D close it too.
     lines.once('close', () => {
       process.stderr.write('\n');
       resolve(undefined);

@@ -1,10 +1,9 @@
 import { errorText } from '@svc/edge';
 
 const TIMEOUT_MS = 30_000;
-/** Many times what a thousand capabilities take. */
+/** Many times the size for a thousand capabilities. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** The document at `url`, or one line on why there is none. */
 export async function fetchOpenApi(
   url: URL,
   apiKey: string,
@@ -14,7 +13,7 @@ export async function fetchOpenApi(
   try {
     response = await fetch(url, {
       headers: { 'X-API-Key': apiKey, Accept: 'application/json' },
-      // The key is for this address and for no other.
+      // No other address must get the key.
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
@@ -36,7 +35,7 @@ export async function fetchOpenApi(
   }
 }
 
-/** Undefined where there is more than any description has: an address that is misspelt may never end. */
+/** Undefined if it is too long for a description: the answer of a wrong address may never end. */
 async function textOf({ body }: Response): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

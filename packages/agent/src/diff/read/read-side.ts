@@ -3,41 +3,32 @@ import { readProblem } from '@svc/edge';
 import type { Fault } from '../../capabilities/fault.ts';
 import { readOffersInChildProcess } from '../../start-up/child-process.ts';
 import type { OffersReport } from '../../start-up/report.ts';
-import { contractOfOffer } from './contract-of-offer.ts';
 import type { Contract } from '../contract.ts';
 import { fetchOpenApi } from './fetch-openapi.ts';
-import { readOpenApi } from './read-openapi.ts';
+import { contractOfOffer, readOpenApi } from './read-openapi.ts';
 
-/** What one operand of `diff` names. */
+/** One operand of `diff`. */
 export type Side =
   | { readonly kind: 'contract'; readonly contract: Contract }
-  /** `isUnreachable`: at run time; else it is not what it has to be. */
+  /** `isUnreachable`: a gateway could not be asked; otherwise the operand itself is wrong. */
   | { readonly kind: 'faults'; readonly faults: readonly Fault[]; readonly isUnreachable: boolean };
-
-interface FileToRead {
-  readonly name: string;
-  readonly content: Uint8Array;
-}
 
 /** Many times the depth of what a gateway serves. */
 const DEPTH_MAX = 200;
 const NO_DESCRIPTION = 'is no OpenAPI description of capabilities: name the `/openapi.json` of a gateway';
 
-/** The URL that an operand is; undefined for a file. */
+/** Undefined for a file. */
 export function urlOf(operand: string): URL | undefined {
   return /^https?:\/\//i.test(operand) && URL.canParse(operand) ? new URL(operand) : undefined;
 }
 
-/** Reads capability files, descriptions that were saved, and those that gateways serve; one answer for each operand. */
+/** Reads capability files, saved descriptions, and descriptions that gateways serve; one side for each operand. */
 export async function readSides(operands: readonly string[], apiKey: string): Promise<readonly Side[]> {
   const sides = operands.map((operand) => urlOf(operand) ?? readFile(operand));
   const files = sides.filter((side) => 'content' in side);
+  const offersOf = files.map(({ name, content }) => ({ file: name, content }));
   const report: OffersReport =
-    files.length === 0
-      ? { offers: [] }
-      : await readOffersInChildProcess({
-          offersOf: files.map(({ name, content }) => ({ file: name, content })),
-        });
+    files.length === 0 ? { offers: [] } : await readOffersInChildProcess({ offersOf });
   const read: Side[] = [];
   for (const side of sides) {
     if ('kind' in side) read.push(side);
@@ -47,7 +38,7 @@ export async function readSides(operands: readonly string[], apiKey: string): Pr
   return read;
 }
 
-function readFile(name: string): FileToRead | Side {
+function readFile(name: string): { readonly name: string; readonly content: Uint8Array } | Side {
   let content: Uint8Array;
   try {
     content = readFileSync(name);
@@ -55,7 +46,7 @@ function readFile(name: string): FileToRead | Side {
     return refused(`cannot read the file: ${readProblem(error)}`);
   }
   const document = parseJson(content);
-  // A capability file may be JSON, too.
+  // A capability file may be JSON.
   if (typeof document !== 'object' || document === null || !('openapi' in document)) return { name, content };
   return describedSide(document);
 }
@@ -83,7 +74,7 @@ function refused(message: string): Side & { readonly kind: 'faults' } {
   return { kind: 'faults', faults: [{ path: '', message }], isUnreachable: false };
 }
 
-/** What reads a description, and what compares two, goes down as deep as they do. */
+/** Reading and comparing recurse as deep as the document. */
 function isTooDeep(document: unknown): boolean {
   let level: readonly unknown[] = [document];
   for (let depth = 0; depth <= DEPTH_MAX && level.length > 0; depth += 1) {

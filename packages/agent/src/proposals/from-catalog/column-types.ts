@@ -3,48 +3,39 @@ import type { ParamType, ResultType } from '../../capabilities/model.ts';
 import { shortened } from '../render/one-line.ts';
 import type { ProposedField, ProposedParam } from '../model.ts';
 
-const RESULT_TYPES: Readonly<Record<ColumnKind, ResultType>> = {
-  integer: 'integer',
-  number: 'number',
-  text: 'string',
-  boolean: 'boolean',
-  date: 'date',
-  datetime: 'datetime',
-  uuid: 'string',
-  enum: 'string',
-  array: 'array',
-  object: 'object',
-  json: 'string',
-  address: 'string',
-  opaque: 'string',
-  other: 'string',
+/** The type of a field, then that of a parameter if callers can give values of the kind. */
+const TYPES: Readonly<Record<ColumnKind, readonly [ResultType, ParamType?]>> = {
+  integer: ['integer', 'integer'],
+  number: ['number', 'number'],
+  text: ['string', 'string'],
+  boolean: ['boolean', 'boolean'],
+  date: ['date', 'date'],
+  datetime: ['datetime', 'datetime'],
+  uuid: ['string', 'uuid'],
+  enum: ['string', 'string'],
+  array: ['array'],
+  object: ['object'],
+  json: ['string'],
+  address: ['string'],
+  opaque: ['string'],
+  other: ['string'],
 };
-const PARAM_TYPES: Partial<Readonly<Record<ColumnKind, ParamType>>> = {
-  integer: 'integer',
-  number: 'number',
-  text: 'string',
-  boolean: 'boolean',
-  date: 'date',
-  datetime: 'datetime',
-  uuid: 'uuid',
-  enum: 'string',
-};
-/** Of the others some values become null: infinities, NaN, days that no calendar has. */
+/** Some values of other kinds become null: infinities, NaN, dates that no calendar has. */
 const KEPT_WHOLE: ReadonlySet<ColumnKind> = new Set(['integer', 'text', 'boolean', 'uuid', 'enum']);
 const DESCRIPTION_MAX = 160;
-/** What callers give is looked up in an index; what one holds is shorter, 2,704 bytes in PostgreSQL. */
+/** Longer texts cannot be in an index, where PostgreSQL holds up to 2,704 bytes. */
 const TEXT_MAX = 3000;
-/** Labels are shorter; which there are becomes part of the parameter when the agent starts. */
+/** Labels are shorter. At its start the agent adds the labels themselves to the parameter. */
 const LABEL_MAX = 255;
 
 /** Whether callers can give values of the column. */
 export function isGiven({ kind }: CatalogColumn): boolean {
-  return PARAM_TYPES[kind] !== undefined;
+  return TYPES[kind][1] !== undefined;
 }
 
 export function paramFor(name: string, column: CatalogColumn, required: boolean): ProposedParam {
   const { kind, labels, maxLength } = column;
-  const type = PARAM_TYPES[kind];
+  const [, type] = TYPES[kind];
   if (type === undefined) throw new Error(`no parameter has a value of the kind ${kind}`);
   return {
     name,
@@ -62,7 +53,7 @@ export function fieldFor(name: string, column: CatalogColumn): ProposedField {
   const isWhole = KEPT_WHOLE.has(kind) && holdsMore !== true;
   return {
     name,
-    type: RESULT_TYPES[kind],
+    type: TYPES[kind][0],
     ...(kind === 'uuid' ? { format: 'uuid' } : {}),
     ...(isWhole && !nullable ? { nullable: false } : {}),
     ...described(column),

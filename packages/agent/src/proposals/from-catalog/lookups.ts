@@ -7,18 +7,16 @@ import { keyColumns, pagingKey, selectAll, type TableParts } from './table-parts
 
 /** A capability without its final name. */
 export interface Draft extends ProposedCapability {
-  /** Those with a lower number are proposed first. */
+  /** Drafts with a lower number are proposed first. */
   readonly wave: number;
 }
 
-export interface Drafts {
-  readonly drafts: readonly Draft[];
-  readonly leftOut: readonly LeftOut[];
-}
+/** What a table gets of one kind of capabilities, or why it does not. */
+export type Drafts = readonly (Draft | LeftOut)[];
 
 const FILTERS_MAX = 8;
 const COMMENT_MAX = 200;
-/** Names that parameters of lists have besides those of columns. */
+/** Names of parameters that do not come from columns. */
 const OWN_PARAMS = ['after', 'limit', 'query'];
 export const LIMIT: ProposedParam = {
   name: 'limit',
@@ -32,27 +30,21 @@ export const LIMIT: ProposedParam = {
 /** `get_T` for each key: one row, or none. */
 export function getDrafts(parts: TableParts): Drafts {
   const { table, slug } = parts;
-  const drafts: Draft[] = [];
-  const leftOut: LeftOut[] = [];
-  if (table.keys.length === 0)
-    leftOut.push({ name: `get_${slug}`, reason: `${whatItIs(table)} without a key` });
-  for (const [index, key] of table.keys.entries()) {
-    const columns = keyColumns(parts, key);
+  if (table.keys.length === 0) return [{ name: `get_${slug}`, reason: `a ${table.kind} without a key` }];
+  return table.keys.map((key, index) => {
     const isFirst = index === 0;
     const name = isFirst ? `get_${slug}` : `get_${slug}_by_${key.columns.map(slugOf).join('_and_')}`;
+    const columns = keyColumns(parts, key);
     if (columns === undefined) {
-      leftOut.push({
-        name,
-        reason: `of its key ${key.columns.join(', ')} a column is left out or has no type to call by`,
-      });
-      continue;
+      const ofKey = `a column of its key ${key.columns.join(', ')}`;
+      return { name, reason: `${ofKey} is left out or has no type for a parameter` };
     }
     const giveName = nameGiver(63);
     const params = columns.map((column) => paramFor(giveName(paramNameOf(column)), column, true));
     const { list, from, fields, reads } = selectAll(parts);
     const where = columns.map(({ sql }, at) => `t.${sql} = :${params[at]?.name}`).join(' and ');
     const by = params.map((param) => param.name).join(' and ');
-    drafts.push({
+    return {
       name,
       wave: isFirst ? 0 : 1,
       description: sentences(`One row of ${table.name}, by ${by}`, table),
@@ -61,12 +53,11 @@ export function getDrafts(parts: TableParts): Drafts {
       result: fields,
       maxRows: 1,
       reads,
-    });
-  }
-  return { drafts, leftOut };
+    };
+  });
 }
 
-/** `list_T`: pages by key, with filters where an index finds what they ask for. */
+/** `list_T`: pages by key, with a filter for each column that an index finds. */
 export function listDrafts(parts: TableParts): Drafts {
   const { table, slug } = parts;
   const key = pagingKey(parts);
@@ -74,9 +65,9 @@ export function listDrafts(parts: TableParts): Drafts {
   if (key === undefined) {
     const reason =
       table.keys.length === 0
-        ? `${whatItIs(table)} without a key to page by`
-        : 'no key to page by whose columns all leave and are never null';
-    return { drafts: [], leftOut: [{ name, reason }] };
+        ? `a ${table.kind} without a key to page by`
+        : 'no key to page by: its columns must never be null, and callers must see all of them';
+    return [{ name, reason }];
   }
   const { list, from, fields, reads } = selectAll(parts);
   const giveName = nameGiver(63, OWN_PARAMS);
@@ -96,26 +87,23 @@ export function listDrafts(parts: TableParts): Drafts {
     ...filters.map(({ condition }) => condition),
   ];
   const order = key.map(({ name: column }) => column).join(', ');
-  return {
-    drafts: [
-      {
-        name,
-        wave: 0,
-        description: sentences(`Rows of ${table.name} in pages, by ${order}`, table),
-        sql: lines(
-          selectLine(list),
-          ...from,
-          `where ${conditions.join('\n  and ')}`,
-          `order by ${keySql.join(', ')}`,
-          'limit :limit',
-        ),
-        params: [...after, ...filters.map(({ param }) => param), LIMIT],
-        result: fields,
-        reads,
-      },
-    ],
-    leftOut: [],
-  };
+  return [
+    {
+      name,
+      wave: 0,
+      description: sentences(`Rows of ${table.name} in pages, by ${order}`, table),
+      sql: lines(
+        selectLine(list),
+        ...from,
+        `where ${conditions.join('\n  and ')}`,
+        `order by ${keySql.join(', ')}`,
+        'limit :limit',
+      ),
+      params: [...after, ...filters.map(({ param }) => param), LIMIT],
+      result: fields,
+      reads,
+    },
+  ];
 }
 
 function filterColumns(
@@ -131,19 +119,15 @@ function filterColumns(
     .slice(0, FILTERS_MAX);
 }
 
-interface Filter {
-  readonly param: ProposedParam;
-  readonly condition: string;
-}
-
-function filtersFor(column: CatalogColumn, giveName: (wanted: string) => string): readonly Filter[] {
-  const filter = (suffix: string, operator: string, description?: string): Filter => {
+function filtersFor(
+  column: CatalogColumn,
+  giveName: (wanted: string) => string,
+): readonly { readonly param: ProposedParam; readonly condition: string }[] {
+  const filter = (suffix: string, operator: string, description?: string) => {
     const name = giveName(`${paramNameOf(column)}${suffix}`);
     const param = paramFor(name, column, false);
-    return {
-      param: description === undefined ? param : { ...param, description },
-      condition: `(:${name} is null or t.${column.sql} ${operator} :${name})`,
-    };
+    const condition = `(:${name} is null or t.${column.sql} ${operator} :${name})`;
+    return { param: description === undefined ? param : { ...param, description }, condition };
   };
   if (column.kind !== 'date' && column.kind !== 'datetime') return [filter('', '=')];
   return [
@@ -152,17 +136,13 @@ function filtersFor(column: CatalogColumn, giveName: (wanted: string) => string)
   ];
 }
 
-/** Names that begin with `svc_` are those of what says who calls. */
+/** Names that begin with `svc_` are reserved for what says who calls. */
 function paramNameOf({ name }: CatalogColumn): string {
   const slug = slugOf(name);
   return slug.startsWith('svc_') ? `t_${slug}` : slug;
 }
 
-function whatItIs({ kind }: CatalogTable): string {
-  return `a ${kind}`;
-}
-
-/** A first sentence of ours, and what the database says of the table. */
+/** A sentence of ours, then the comment of the table. */
 export function sentences(own: string, { comment = '' }: CatalogTable): string {
   const text = shortened(comment, COMMENT_MAX);
   return text === '' ? `${own}.` : `${own}. ${text}`;

@@ -1,34 +1,30 @@
 import type { CatalogColumn } from '../../databases/driver/catalog.ts';
 import { nameGiver, slugOf, wordsOf } from '../capability-names.ts';
 import { lines, LIMIT, selectLine, sentences, type Draft, type Drafts } from './lookups.ts';
-import type { LeftOut } from '../model.ts';
+import type { ProposedParam } from '../model.ts';
 import { pagingKey, select, selectAll, type TableParts } from './table-parts.ts';
 
-/** What reads all rows is proposed for tables with fewer. */
+/** A query that reads all rows is proposed for tables with fewer. */
 const ROWS_MAX = 100_000;
 const SEARCHED_MAX = 3;
-/** More groups than these are no overview. */
+/** More groups are no overview. */
 const GROUPS_MAX = 1000;
 const QUERY_MAX = 100;
-/** What people look for something by. */
+/** People search by columns with these names. */
 const TELLING = new Set(['name', 'title', 'label', 'subject', 'headline', 'description', 'summary']);
 
-/** `search_T`: rows whose texts hold a text. */
+/** `search_T`: rows with a text in one of their columns. */
 export function searchDrafts(parts: TableParts, contains: (column: string, param: string) => string): Drafts {
   const { table, slug, columns } = parts;
   const name = `search_${slug}`;
   const texts = [...columns.values()].filter(({ kind, labels }) => kind === 'text' && labels === undefined);
-  if (texts.length === 0) return { drafts: [], leftOut: [] };
+  if (texts.length === 0) return [];
   const indexed = new Set(table.indexes.flatMap(({ partsOf }) => partsOf));
   const served = texts.filter((column) => indexed.has(column.name));
   const tooMany = served.length > 0 ? undefined : whyTooMany(parts);
-  if (tooMany !== undefined) {
-    return { drafts: [], leftOut: [{ name, reason: `${tooMany}, and no index finds parts of its texts` }] };
-  }
-  const telling = ({ name: column }: CatalogColumn): number => {
-    const at = wordsOf(column).findLastIndex((word) => TELLING.has(word));
-    return at === -1 ? 1 : 0;
-  };
+  if (tooMany !== undefined) return [{ name, reason: `${tooMany}, and no index finds parts of its texts` }];
+  const telling = ({ name: column }: CatalogColumn): number =>
+    wordsOf(column).some((word) => TELLING.has(word)) ? 0 : 1;
   const searched = (served.length > 0 ? served : texts)
     .toSorted((a, b) => telling(a) - telling(b))
     .slice(0, SEARCHED_MAX);
@@ -36,39 +32,34 @@ export function searchDrafts(parts: TableParts, contains: (column: string, param
   const order = pagingKey(parts) ?? searched;
   const where = searched.map(({ sql }) => contains(`t.${sql}`, ':query'));
   const names = searched.map((column) => column.name).join(' or ');
-  return {
-    drafts: [
-      {
-        name,
-        wave: 2,
-        description: sentences(`Rows of ${table.name} whose ${names} contains a text, in any case`, table),
-        sql: lines(
-          selectLine(list),
-          ...from,
-          `where ${where.join('\n  or ')}`,
-          `order by ${order.map(({ sql }) => `t.${sql}`).join(', ')}`,
-          'limit :limit',
-        ),
-        params: [
-          {
-            name: 'query',
-            type: 'string',
-            required: true,
-            minLength: 1,
-            maxLength: QUERY_MAX,
-            description: 'What to look for',
-          },
-          LIMIT,
-        ],
-        result: fields,
-        reads,
-      },
-    ],
-    leftOut: [],
+  const query: ProposedParam = {
+    name: 'query',
+    type: 'string',
+    required: true,
+    minLength: 1,
+    maxLength: QUERY_MAX,
+    description: 'What to look for',
   };
+  return [
+    {
+      name,
+      wave: 2,
+      description: sentences(`Rows of ${table.name} whose ${names} contains a text, in any case`, table),
+      sql: lines(
+        selectLine(list),
+        ...from,
+        `where ${where.join('\n  or ')}`,
+        `order by ${order.map(({ sql }) => `t.${sql}`).join(', ')}`,
+        'limit :limit',
+      ),
+      params: [query, LIMIT],
+      result: fields,
+      reads,
+    },
+  ];
 }
 
-/** `count_T_by_C`: how many rows there are for each of few values. */
+/** `count_T_by_C`: the number of rows for each value of a column with few values. */
 export function countDrafts(parts: TableParts): Drafts {
   const { table, slug, columns } = parts;
   const references = new Set(table.foreignKeys.flatMap(({ columns: own }) => (own.length === 1 ? own : [])));
@@ -77,32 +68,25 @@ export function countDrafts(parts: TableParts): Drafts {
   const grouped = [...columns.values()].filter(
     (column) => (column.labels !== undefined || references.has(column.name)) && !isWholeKey(column),
   );
-  const drafts: Draft[] = [];
-  const leftOut: LeftOut[] = [];
   const tooMany = whyTooMany(parts);
-  for (const column of grouped) {
+  return grouped.map((column) => {
     const name = `count_${slug}_by_${slugOf(column.name)}`;
     const groups = groupsOf(column, table.rows ?? 0);
-    if (tooMany !== undefined) leftOut.push({ name, reason: `${tooMany}, and counting reads all of them` });
-    else if (groups > GROUPS_MAX) leftOut.push({ name, reason: `about ${counted(groups)} values` });
-    else drafts.push(countDraft(parts, column, name));
-  }
-  return { drafts, leftOut };
+    if (tooMany !== undefined) return { name, reason: `${tooMany}, and counting reads all of them` };
+    if (groups > GROUPS_MAX) return { name, reason: `about ${counted(groups)} values` };
+    return countDraft(parts, column, name);
+  });
 }
 
 function countDraft(parts: TableParts, column: CatalogColumn, name: string): Draft {
   const { list, expressions, from, fields, reads } = select(parts, [column]);
-  const count = nameGiver(
-    63,
-    fields.map((field) => field.name),
-  )('count');
+  const names = fields.map((field) => field.name);
+  const count = nameGiver(63, names)('count');
+  const what = `Number of rows of ${parts.table.name} by ${column.name}, most first`;
   return {
     name,
     wave: 3,
-    description: sentences(
-      `Number of rows of ${parts.table.name} by ${column.name}, most first`,
-      parts.table,
-    ),
+    description: sentences(what, parts.table),
     sql: lines(
       selectLine([...list, `count(*) as ${count}`]),
       ...from,
@@ -115,7 +99,7 @@ function countDraft(parts: TableParts, column: CatalogColumn, name: string): Dra
   };
 }
 
-/** As the statistics have it; 0 where they have nothing. */
+/** From the statistics; 0 if they have nothing. */
 function groupsOf({ distinct = 0 }: CatalogColumn, rows: number): number {
   return distinct < 0 ? -distinct * rows : distinct;
 }

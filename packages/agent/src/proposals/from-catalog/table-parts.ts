@@ -9,22 +9,21 @@ import { fieldFor, isGiven } from './column-types.ts';
 import { sensitivityOf } from '../personal-columns.ts';
 import type { ColumnOf, LeftOut, ProposedField } from '../model.ts';
 
-/** What of a table may leave, and by what its rows are found. */
 export interface TableParts {
   readonly table: CatalogTable;
-  /** Its name in names of capabilities. */
+  /** The name of the table in names of capabilities. */
   readonly slug: string;
   readonly columns: ReadonlyMap<string, CatalogColumn>;
   readonly hidden: readonly LeftOut[];
   readonly parents: readonly Parent[];
 }
 
-/** A row that another row refers to, and the column that names it to people. */
+/** A table that the rows refer to, with the column that names its rows to people. */
 interface Parent {
   readonly key: CatalogForeignKey;
   readonly table: CatalogTable;
   readonly name: CatalogColumn;
-  /** Of the columns that are compared, ours and the parent's. */
+  /** The columns of the join, ours and the parent's. */
   readonly pairs: readonly (readonly [CatalogColumn, CatalogColumn])[];
   readonly field: string;
 }
@@ -36,15 +35,9 @@ const NAMING = new Set(['name', 'title', 'label']);
 
 export function tablePartsOf(
   table: CatalogTable,
-  {
-    slug,
-    hiddenIn,
-    find,
-  }: {
-    readonly slug: string;
-    readonly hiddenIn: (table: CatalogTable) => readonly LeftOut[];
-    readonly find: (schema: string, name: string) => CatalogTable | undefined;
-  },
+  slug: string,
+  hiddenIn: (table: CatalogTable) => readonly LeftOut[],
+  find: (schema: string, name: string) => CatalogTable | undefined,
 ): TableParts {
   const visibleIn = (other: CatalogTable): readonly CatalogColumn[] => {
     const hidden = new Set(hiddenIn(other).map(({ name }) => name));
@@ -63,10 +56,10 @@ export function tablePartsOf(
       return ours === undefined || other === undefined ? [] : [[ours, other] as const];
     });
     if (name === undefined || pairs.length !== key.columns.length) return [];
-    // Where the name is what the row refers by, it is there already.
+    // If the row refers to the parent by its name, it has the name already.
     if (key.targetColumns.includes(name.name)) return [];
     const field = joinedName(key, parent, name);
-    // The city of an address says more of somebody than a city does.
+    // A joined name may be personal: the city of an address says more about a person than a city does.
     if (sensitivityOf({ table: table.name, name: field, kind: name.kind }) !== undefined) return [];
     return [{ key, table: parent, name, pairs, field }];
   });
@@ -79,7 +72,7 @@ export function tablePartsOf(
   };
 }
 
-/** Those of its columns by which people know a row. */
+/** The column that names a row to people. */
 function namingColumn(table: CatalogTable, columns: readonly CatalogColumn[]): CatalogColumn | undefined {
   const own = new Set(wordsOf(table.name).flatMap((word) => [word, singular(word)]));
   const rank = ({ name }: CatalogColumn): number => {
@@ -109,17 +102,17 @@ function joinedName({ columns }: CatalogForeignKey, parent: CatalogTable, { name
 }
 
 export interface Selection {
-  /** What stands between SELECT and FROM. */
+  /** The list after SELECT. */
   readonly list: readonly string[];
   /** The same without new names. */
   readonly expressions: readonly string[];
-  /** FROM and what is joined. */
+  /** FROM and the joins. */
   readonly from: readonly string[];
   readonly fields: readonly ProposedField[];
   readonly reads: readonly ColumnOf[];
 }
 
-/** All columns that may leave, each parent's name behind what refers to it. */
+/** All columns that may leave; the name of each parent follows the columns that refer to it. */
 export function selectAll(parts: TableParts): Selection {
   return select(parts, [...parts.columns.values()]);
 }
@@ -164,7 +157,7 @@ export function select(
   return { list, expressions, from, fields, reads };
 }
 
-/** The key by which pages go on: none of its columns may be null, and callers can give all of them. */
+/** The key to page by: none of its columns is ever null, and callers can give all of them. */
 export function pagingKey(parts: TableParts): readonly CatalogColumn[] | undefined {
   const { keys } = parts.table;
   return keys
@@ -172,7 +165,7 @@ export function pagingKey(parts: TableParts): readonly CatalogColumn[] | undefin
     .find((columns) => columns?.every(({ nullable }) => !nullable));
 }
 
-/** Undefined where a caller cannot give one of its columns, or may not see it. */
+/** Undefined if callers cannot give one of its columns, or may not see it. */
 export function keyColumns({ columns }: TableParts, key: CatalogKey): readonly CatalogColumn[] | undefined {
   const own = key.columns.flatMap((name) => columns.get(name) ?? []);
   return own.length === key.columns.length && own.every(isGiven) ? own : undefined;

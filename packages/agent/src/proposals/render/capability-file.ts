@@ -8,23 +8,28 @@ import type {
   ProposedTable,
 } from '../model.ts';
 import { oneLine } from './one-line.ts';
-import { yamlBlock, yamlText, yamlValue } from './yaml-text.ts';
 
 export interface CapabilityFile {
   readonly catalog: Catalog;
   readonly proposal: Proposal;
   readonly gatewayUrl: string;
-  /** Of the database, without the account. */
+  /** The section of the database, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
-  /** Whether an account that may do more than read is refused though the file does not ask for it. */
+  /** Whether the driver refuses an account that may do more than read even if the file does not ask for that. */
   readonly isReadonlyRequired: boolean;
-  /** Absent where the database knows none. */
+  /** Absent if the database has no accounts. */
   readonly account?: { readonly name: string; readonly passwordFile: string };
   readonly keyFile: string;
   readonly max: number;
 }
 
 const WIDTH = 118;
+/** Words that YAML 1.1 or 1.2 reads as something other than text. */
+const TAKEN =
+  /^(?:y|yes|n|no|true|false|on|off|null|~|nan|inf|[-+]?[0-9.][0-9._]*(?:e[-+]?[0-9]+)?|0[xob][0-9a-f_]+)$/i;
+const PLAIN = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+/** Characters that must be escaped in a YAML text. */
+const UNSEEN = /[\u007f-\u009f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]/g;
 
 function readonlyHint(account: CapabilityFile['account']): string {
   const once = account === undefined ? 'the agent can only read the file' : 'the account can only read';
@@ -33,15 +38,15 @@ function readonlyHint(account: CapabilityFile['account']): string {
 `;
 }
 
-/** `capability.yaml`: what is proposed, and in comments what is left out and why. */
+/** `capability.yaml`, with comments on what is left out and why. */
 export function renderCapabilityFile(file: CapabilityFile): string {
   const { catalog, proposal, gatewayUrl, section, isReadonlyRequired, account, max } = file;
   const login = account === undefined ? {} : { user: account.name, password_file: account.passwordFile };
   const database = Object.entries({ ...section, ...login });
   const parts = [
     `# Proposed by svc-agent init from the catalogs of the database; no row was read. Read it before you serve it.
-# Which columns look personal or secret is a guess by their names, types and comments: look through those that
-# are given as well as through those that are left out.${account === undefined ? '' : ' reader.sql lets the account read what is used here.'}
+# Whether a column looks personal or secret is guessed from its name, type and comment: review the columns that are
+# given as well as those that are left out.${account === undefined ? '' : ' reader.sql lets the account read what is used here.'}
 
 service:
   title: ${yamlValue(catalog.name)}
@@ -68,7 +73,7 @@ capabilities:`,
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Of tables that are only beyond the greatest number the names at the end are enough. */
+/** Tables whose capabilities are all beyond `--max` are named at the end only. */
 function hasMore({ capabilities, hiddenColumns, nothing, leftOut }: ProposedTable): boolean {
   return nothing !== undefined || capabilities.length + hiddenColumns.length + leftOut.length > 0;
 }
@@ -93,18 +98,15 @@ function renderCapability({ name, description, sql, params, result, maxRows }: P
     `  ${yamlText(name)}:`,
     `    description: ${yamlValue(description)}`,
     `    sql:${yamlBlock(sql, '      ')}`,
-    ...(params.length === 0 ? [] : ['    params:', ...params.map(renderParam)]),
+    ...(params.length === 0 ? [] : ['    params:', ...params.map(renderEntry)]),
     ...(maxRows === undefined ? [] : [`    policy: { max_rows: ${maxRows} }`]),
     '    result:',
-    ...result.map(renderField),
+    ...result.map(renderEntry),
   ].join('\n');
 }
 
-function renderParam({ name, ...rest }: ProposedParam): string {
-  return `      ${yamlText(name)}: ${flow(rest)}`;
-}
-
-function renderField({ name, ...rest }: ProposedField): string {
+/** A parameter or a field on a line of its own. */
+function renderEntry({ name, ...rest }: ProposedParam | ProposedField): string {
   return `      ${yamlText(name)}: ${flow(rest)}`;
 }
 
@@ -127,4 +129,38 @@ function comment(text: string, indent: string): string {
     }
   }
   return lines.map((line) => `${indent}# ${line}`).join('\n');
+}
+
+/** A key or a value, also within `{}`. */
+export function yamlText(text: string): string {
+  if (PLAIN.test(text) && !TAKEN.test(text)) return text;
+  const pairs = /[\ud800-\udbff][\udc00-\udfff]/g;
+  const escape = (part: string): string =>
+    part.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const quoted = JSON.stringify(text);
+  let result = '';
+  let end = 0;
+  for (const { 0: pair, index } of quoted.matchAll(pairs)) {
+    result += escape(quoted.slice(end, index)) + pair;
+    end = index + pair.length;
+  }
+  return result + escape(quoted.slice(end));
+}
+
+/** As `yamlText`, with `${` escaped, which would name an environment variable. */
+export function yamlValue(text: string): string {
+  return yamlText(escapeReferences(text));
+}
+
+/** A text of several lines as the value of a key. */
+export function yamlBlock(text: string, indent: string): string {
+  // YAML would not read other characters back as they are.
+  if (/[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|^\s|\s\n/u.test(text))
+    return ` ${yamlValue(text)}`;
+  const lines = escapeReferences(text).split('\n');
+  return ` |-\n${lines.map((line) => `${indent}${line}`).join('\n')}`;
+}
+
+function escapeReferences(text: string): string {
+  return text.replaceAll('${', () => '$${');
 }

@@ -1,4 +1,4 @@
-/** Text without what would begin another line or could not be seen. */
+/** Replaces line breaks and invisible characters by spaces. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
 }

@@ -4,7 +4,6 @@ import { oneLine } from './one-line.ts';
 export interface ReaderFile {
   readonly catalog: Catalog;
   readonly accounts: CatalogAccounts;
-  /** Of the account. */
   readonly name: string;
   readonly statements: readonly string[];
   readonly passwordFile: string;
@@ -37,7 +36,7 @@ export function renderGatewayEnv(gatewayUrl: string, agentPublicKey: string): st
   const url = new URL(gatewayUrl.replaceAll('{replica}', '0'));
   const lines = [
     ...(url.protocol === 'ws:' ? [`GATEWAY_ADDR=${url.hostname}:${url.port === '' ? 80 : url.port}`] : []),
-    // Replicas have a URL each.
+    // Each replica has a URL of its own.
     ...(gatewayUrl.includes('{replica}') ? [] : [`GATEWAY_AGENT_URLS=${gatewayUrl}`]),
   ];
   return `# For the gateway: svc-gateway --env-file gateway.env
@@ -47,7 +46,6 @@ GATEWAY_API_KEYS_JSON='[]'
 ${lines.map((line) => `${line}\n`).join('')}`;
 }
 
-/** `.gitignore`: all that is secret here. */
 export const GITIGNORE = `secrets/
 gateway.env
 .env

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createFaultLog } from '../../config/fault-log.ts';
 import { readYaml } from '../../config/yaml/read-yaml.ts';
-import { yamlBlock, yamlText, yamlValue } from './yaml-text.ts';
+import { yamlBlock, yamlText, yamlValue } from './capability-file.ts';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', minLength: 1 }),

@@ -7,21 +7,20 @@ import type { WarmProcess } from '../warm-process.ts';
 import type { InspectOrder, InspectReport } from '../warm-report.ts';
 import { capabilityOf, faultOf, findingOf, SHOWN_MAX } from './shown.ts';
 
-/** The capability file, as its author is shown it. */
+/** What the author of the capability file sees of it. */
 export interface AuthorState {
-  /** It is served, where anything is. */
   passed(save: PassedSave): void;
   refused(save: RefusedSave): void;
   /** JSON. */
   file(): Promise<string>;
-  /** JSON; undefined where what passed last has no capability of that name. */
+  /** JSON; undefined if the last accepted save has no such capability. */
   capability(name: string): Promise<string | undefined>;
 }
 
 export interface AuthorStateOptions {
   /** The capability file. */
   readonly file: string;
-  /** Where it is served; undefined where it is not. */
+  /** Where it is served; undefined if it is not. */
   readonly url: string | undefined;
   readonly first: PassedSave;
   readonly inspect: WarmProcess['inspect'];
@@ -29,24 +28,24 @@ export interface AuthorStateOptions {
 
 type Inspected = InspectReport['inspected'];
 
-/** What passed last, and what is known of it; nothing is asked for before somebody looks. */
+/** The last accepted save, and what the database said of it once somebody has looked. */
 interface Accepted {
   readonly save: PassedSave;
   readonly plans: Map<string, Promise<Inspected>>;
   lint?: Promise<Inspected>;
 }
 
-/** An answer does not wait longer for the database; the next one will have what has come. */
+/** An answer waits no longer for the database; the next answer has what came later. */
 const WAIT_MS = 500;
-/** Who looks at more than that at once is told to come again. */
+/** With more plans waiting, an answer has no plan. */
 const WAITING_MAX = 20;
 
-/** Asks the warm process for one thing at a time, so that of its connections most are there for the next save. */
+/** Asks the warm process for one thing at a time, so that most of its connections are free for the next save. */
 export function createAuthorState({ file, url, first, inspect }: AuthorStateOptions): AuthorState {
   let accepted: Accepted = { save: first, plans: new Map() };
   let refused: RefusedSave | undefined;
   let checkedAt = new Date();
-  /** The answer about the file, until something else is to be said. */
+  /** The last answer about the file, as long as it is right. */
   let text: string | undefined;
   let turn: Promise<unknown> = Promise.resolve();
   let waiting = 0;
@@ -70,7 +69,7 @@ export function createAuthorState({ file, url, first, inspect }: AuthorStateOpti
     } as const;
     of.lint ??= inTurn(order, of).then((inspected) => {
       text = undefined;
-      // Asked for again by the next who looks.
+      // The next request asks again.
       if ('problem' in inspected) delete of.lint;
       return inspected;
     });
@@ -109,7 +108,7 @@ export function createAuthorState({ file, url, first, inspect }: AuthorStateOpti
       if (text !== undefined) return text;
       const of = accepted;
       const lint = await lintOf(of);
-      // Saved meanwhile: these findings are no longer those of the file.
+      // The file was saved meanwhile: these findings are out of date.
       if (of !== accepted) return this.file();
       const { capabilities } = of.save.verified.config;
       const faults = refused?.faults ?? [];

@@ -24,24 +24,24 @@ export interface AuthorConsole extends Pick<AuthorState, 'passed' | 'refused'> {
 export interface AuthorConsoleOptions extends AuthorStateOptions {
   /** See `createAssets`. */
   readonly embedded: string;
-  /** Of the operators of the gateway, whose pages are shown beside; undefined where there is none. */
+  /** The operators' console of the gateway, whose pages are shown too; undefined if there is none. */
   readonly ofGateway: { readonly url: string; readonly token: string } | undefined;
 }
 
-/** On this machine only, and any port. */
 const HOST = '127.0.0.1';
 const AUTHOR_PATH = `${CONSOLE_PATH}data/author`;
-/** What the console of operators answers beside its pages: see `listener` of the gateway. */
+/** Requests that the operators' console answers beside its pages: see `listener` of the gateway. */
 const OF_GATEWAY = /^(?:\/console\/data\/[a-z]+|(?:\/s\/[^/]+)?\/(?:api\/v1\/.*|openapi\.json))$/;
-/** One person looks at it, with a browser or two. */
+/** One person has a browser or two. */
 const MAX_CONNECTIONS = 64;
 /** To the gateway. */
 const MAX_FORWARDED = 32;
 const MINUTE_MS = 60_000;
 const TOKEN_BYTES = 32;
+const ON_ALL = ['X-Content-Type-Options', 'nosniff', ...SECURITY_HEADERS];
 const NO_STORE = ['Cache-Control', 'no-store', 'Content-Type', 'application/json'];
 
-/** Opens the console of who writes the file; the pages of operators are shown beside, by the gateway. */
+/** Opens the console for the author of the file. The gateway serves the pages of operators. */
 export async function openAuthorConsole(options: AuthorConsoleOptions): Promise<AuthorConsole> {
   const { embedded, ofGateway } = options;
   const state = createAuthorState(options);
@@ -132,7 +132,7 @@ function createForward(gateway: string, agent: Agent): RequestListener {
   };
 }
 
-/** All come from this machine, and count together. */
+/** All clients are on this machine, so their wrong tokens count together. */
 function takeWrong(): Parameters<typeof createTokenCheck>[1] {
   let times: readonly number[] = [];
   return () => {
@@ -163,12 +163,6 @@ function send(
   body: string | Uint8Array,
 ): void {
   const length = ['Content-Length', String(Buffer.byteLength(body))];
-  response.writeHead(status, [
-    'X-Content-Type-Options',
-    'nosniff',
-    ...SECURITY_HEADERS,
-    ...length,
-    ...headers,
-  ]);
+  response.writeHead(status, [...ON_ALL, ...length, ...headers]);
   response.end(body);
 }

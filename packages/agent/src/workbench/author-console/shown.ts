@@ -5,10 +5,9 @@ import { wordsOf, type VerificationFault } from '../../databases/driver/errors.t
 import type { Finding } from '../../lint/finding.ts';
 import { sourceExcerpt } from '../source-excerpt.ts';
 
-/** Of faults and findings: whoever has more of them mends the first. */
+/** Of faults and findings: an author fixes the first ones first. */
 export const SHOWN_MAX = 200;
 
-/** `content`: of the file. */
 export function faultOf(fault: VerificationFault, content: Uint8Array | undefined): AuthorFault {
   const { path, message, position } = fault;
   return {
@@ -24,7 +23,7 @@ export function findingOf({ rule, level, path, message, position }: Finding): Au
   return { rule, level, path, message, ...position };
 }
 
-/** What the file says of it, with every default. */
+/** A capability with every default. */
 export function capabilityOf(capability: Capability): Omit<AuthoredCapability, 'plan'> {
   const { name, description, sql, position, sqlPosition, params, result, limits, examples } = capability;
   return {
@@ -60,7 +59,7 @@ export function capabilityOf(capability: Capability): Omit<AuthoredCapability, '
   };
 }
 
-/** With the digits of integers beyond 2^53 as texts: `JSON.stringify` takes no BigInt, and browsers would round a number. */
+/** Integers beyond 2^53 become texts: `JSON.stringify` takes no BigInt, and browsers would round the number. */
 function withTexts(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (!holdsBigInt(values)) return values;
   return JSON.parse(

@@ -12,7 +12,8 @@ import { agentByHand, data, request, resultHead, smallResult } from '../../agent
 import { createSession } from '../../agents/agent-session.ts';
 import type { AgentOutcome, CallableLink } from '../../agents/callable-link.ts';
 import { createResultBudget } from '../../agents/result-budget.ts';
-import { createArrivingParams, createCallRelay } from './call-relay.ts';
+import { createBodyBudget } from '../../http/request/json-body.ts';
+import { createCallRelay } from './call-relay.ts';
 import { createRemoteLink } from './remote-link.ts';
 
 const BUDGET_BYTES = 700_000;
@@ -113,7 +114,7 @@ function world() {
   const [nearWire, farWire] = [wire(), wire()];
   const clocks = { now: () => performance.now(), random: () => 0.5, version: 2 as const };
   const budgets = [createResultBudget(BUDGET_BYTES), createResultBudget(BUDGET_BYTES)] as const;
-  const arriving = createArrivingParams(PARAMS_MAX_BYTES);
+  const arriving = createBodyBudget(PARAMS_MAX_BYTES);
   const atAgent: AtAgent[] = [];
   let agentLost = false;
   const ends: string[] = [];

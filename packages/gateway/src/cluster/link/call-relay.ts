@@ -15,16 +15,15 @@ import {
 } from '@svc/protocol';
 import type { AgentOutcome, AgentResult } from '../../agents/callable-link.ts';
 import type { AgentSession, RelayedCall } from '../../agents/agent-session.ts';
-import { readHop } from './hop.ts';
-import { failureFrame } from './lost-answer.ts';
+import type { BodyBudget } from '../../http/request/json-body.ts';
+import { failureFrame, readHop } from './hop.ts';
 
 /**
- * The calls that come from one sibling for agents of this process. Parameters are collected, so that an agent never waits
- * for a sibling; answers pass frame by frame, as far as the process where the caller is has granted credit, and are in
- * nobody's memory but its.
+ * The calls of one sibling for agents of this process. Parameters are collected first, so that an agent never waits for a
+ * sibling. Answers pass frame by frame, within the credit that the caller's process has granted, and only that process
+ * keeps them in memory.
  */
 export interface CallRelay {
-  /** From the link. */
   receive(frame: LinkFrame): void;
   /** From the link: cancels all calls at their agents. */
   ended(): void;
@@ -34,28 +33,9 @@ export interface CallRelayOptions {
   readonly link: () => Link;
   /** A session of this process that takes calls. */
   readonly sessionOf: (connId: string) => AgentSession | undefined;
-  readonly arriving: ArrivingParams;
+  /** Parameters announced by siblings and not complete: one bound for all. */
+  readonly arriving: BodyBudget;
   readonly now: () => number;
-}
-
-/** Parameters announced by siblings and not complete: one bound for all. */
-export interface ArrivingParams {
-  take(bytes: number): boolean;
-  giveBack(bytes: number): void;
-}
-
-export function createArrivingParams(maxBytes: number): ArrivingParams {
-  let taken = 0;
-  return {
-    take(bytes) {
-      if (taken + bytes > maxBytes) return false;
-      taken += bytes;
-      return true;
-    },
-    giveBack(bytes) {
-      taken -= bytes;
-    },
-  };
 }
 
 type Relayed =
@@ -104,13 +84,13 @@ export function createCallRelay({ link, sessionOf, arriving, now }: CallRelayOpt
 
   function onData({ id, bytes, fin }: DataFrame): void {
     const relayed = calls.get(id);
-    // Refused or cancelled while its parameters were on their way.
+    // The call was refused or cancelled while its parameters were on their way.
     if (relayed === undefined) return;
     if (relayed.at === 'agent') throw new ProtocolError('data after the end of its parameters');
     const { request, body, since } = relayed;
     if (!body.add(bytes, fin)) return;
     calls.delete(id);
-    arriving.giveBack(request.paramsLength);
+    arriving.give(request.paramsLength);
     start(request, joinPieces(body.pieces), request.timeoutMs - Math.floor(now() - since));
   }
 
@@ -144,14 +124,14 @@ export function createCallRelay({ link, sessionOf, arriving, now }: CallRelayOpt
         },
       },
     );
-    // An agent that was lost already fails the call at once.
+    // If the agent was lost already, the call has failed at once.
     if (!isOver) calls.add(id, { at: 'agent', call });
   }
 
   function forget(id: number, relayed: Relayed): void {
     calls.delete(id);
     if (relayed.at === 'agent') relayed.call.cancel();
-    else arriving.giveBack(relayed.request.paramsLength);
+    else arriving.give(relayed.request.paramsLength);
   }
 
   return {

@@ -12,26 +12,21 @@ import {
 import type { Catalog } from '../../catalog/catalog.ts';
 import { makeOf } from '../../catalog/long-descriptions.ts';
 import type { AgentOffer } from '../../catalog/offer.ts';
+import { whenKnown } from '../../core/when-known.ts';
 import type { WorkerChannel } from '../channel.ts';
-import type { KeptOffer, ListedSession, ReplicaChange } from '../session-messages.ts';
+import type { KeptOffer, ListedSession, ReplicaChange } from '../messages.ts';
 import { listenForSiblings } from './listen-for-siblings.ts';
 import { createRemoteLink, type RemoteLink } from './remote-link.ts';
 import { reachSibling, type Sibling } from './sibling.ts';
 
-/** A worker's part in its replica: its agents are there for all, and those of all others for it. */
+/** Makes the agents of this worker available to all workers of the replica, and theirs to this one. */
 export interface Siblings {
-  /** For each service once. */
+  /** To be called once for each service. */
   directoryOf(service: string, registry: Registry, catalog: Catalog): SessionDirectory;
   /** Calls that went to agents of other workers. */
   readonly calls: number;
-  /** No call comes from this worker any more. Resolves when none comes from the others either, or after that time. */
+  /** Ends calls to siblings. Resolves when no calls of siblings are left either, or after that time. */
   leave(withinMs: number): Promise<void>;
-}
-
-export interface SiblingsOptions {
-  readonly channel: WorkerChannel;
-  readonly worker: number;
-  readonly budget: ResultBudget;
 }
 
 interface Own {
@@ -40,7 +35,7 @@ interface Own {
   readonly offer: AgentOffer;
   readonly listed: Omit<ListedSession, 'databases'>;
   readonly onListed: () => void;
-  /** It takes no more calls; the others may not know yet. */
+  /** The session takes no more calls; other workers may not know that yet. */
   isOver: boolean;
   leaveNewest: () => void;
   leaveCatalog: () => void;
@@ -57,9 +52,9 @@ interface Remote {
 interface JoinedRemote {
   readonly worker: number;
   readonly session: ListedSession;
-  /** Of the link. */
+  /** What the link offers. */
   readonly description: Description;
-  /** Of its agent, whose newest link counts. */
+  /** What its agent offers, which is what the newest link offers. */
   readonly offer: AgentOffer;
   readonly isListed: boolean;
 }
@@ -70,25 +65,25 @@ interface ServiceView {
   readonly newest: NewestSessions;
 }
 
-/** For siblings to answer that were there before: one that hangs must not keep this worker from serving. */
+/** How long siblings may take to answer: one that hangs must not keep this worker from serving. */
 const REACH_MS = 2000;
 const TELL_AFTER_MS = 50;
 const NOTHING = (): void => {};
 
-/** Resolves when this worker can send calls to all others. Rejects when it cannot listen, or its primary is gone. */
-export async function joinSiblings({
-  channel,
-  worker: ownNumber,
-  budget,
-}: SiblingsOptions): Promise<Siblings> {
+/** Resolves when this worker can send calls to all others. Rejects if it cannot listen, or its primary is gone. */
+export async function joinSiblings(
+  channel: WorkerChannel,
+  ownNumber: number,
+  budget: ResultBudget,
+): Promise<Siblings> {
   const own = new Map<string, Own>();
   const remotes = new Map<string, Remote>();
   const siblings = new Map<number, Sibling>();
-  /** Of every session of the replica: where it is, and of which service. */
+  /** The worker and the service of each session of the replica. */
   const places = new Map<string, { readonly worker: number; readonly service: string }>();
   const descriptions = new Map<string, Description>();
   const services = new Map<string, ServiceView>();
-  /** What happened in services that this worker does not have yet. */
+  /** Changes of services that this worker does not have yet. */
   const waiting = new Map<string, ((view: ServiceView) => void)[]>();
   const inOrder = createInOrder();
   let calls = 0;
@@ -157,7 +152,7 @@ export async function joinSiblings({
     const remote = { worker, isListed, link, registry, leaveCatalog };
     remotes.set(connId, remote);
     if (reached() !== undefined) reachable(remote);
-    // An agent that keeps one link has lost the one before, wherever that was.
+    // An agent that keeps one link has given up the one before, in whichever worker.
     if (!keepsSeveral) newest.supersede({ keyId, instanceId });
   }
 
@@ -194,7 +189,7 @@ export async function joinSiblings({
   function tellOf(entered: Own): void {
     const { listed, offer, session } = entered;
     const tell = (description: Uint8Array | undefined): void => {
-      // A long description takes a while: the session may be over by then, or its databases may be in other states.
+      // Printing a long description takes a while: the session may be over by then, or its databases may have changed.
       if (entered.isOver) own.delete(listed.connId);
       else
         channel.tell('session_joined', { session: { ...listed, databases: session.databases }, description });
@@ -204,11 +199,10 @@ export async function joinSiblings({
       return;
     }
     const printed = makeOf(offer.description, printDescription(offer.description));
-    if (printed instanceof Promise) void printed.then(tell);
-    else tell(printed);
+    void whenKnown(printed, tell);
   }
 
-  /** Returns a promise while the description of one is read: those after it wait. */
+  /** Returns a promise if a description must be read first: later changes wait for it. */
   function apply(change: ReplicaChange): Promise<void> | undefined {
     switch (change.type) {
       case 'sibling':
@@ -225,13 +219,11 @@ export async function joinSiblings({
           descriptions.get(session.digest) ??
           (bytes === undefined ? own.get(session.connId)?.offer.description : parseDescription(bytes));
         if (known === undefined) throw new Error('a description is missing');
-        const arrived = (description: Description): void => {
+        return whenKnown(known, (description) => {
           descriptions.set(session.digest, description);
           joined(worker, session, description);
-        };
-        if (known instanceof Promise) return known.then(arrived);
-        arrived(known);
-        return undefined;
+          return undefined;
+        });
       }
       case 'listed':
         listed(change.connId);
@@ -261,7 +253,7 @@ export async function joinSiblings({
     }
   }
 
-  /** Offers of agents that are away too, in their order. */
+  /** Adds the offers in their order, including those of agents that are away. */
   function take(offers: readonly KeptOffer[]): void {
     const away: (() => void)[] = [];
     for (const { service, keyId, instanceId, digest, bytes, sessions } of offers) {
@@ -270,7 +262,7 @@ export async function joinSiblings({
       const offer = { keyId, instanceId, digest, bytes, description: offered };
       if (sessions.length === 0) inService(service, ({ catalog }) => away.push(catalog.add(offer, false)));
       for (const { worker, session } of sessions) {
-        // An agent whose file has just changed has links of before, too.
+        // An agent whose file has just changed may still have links with the old description.
         const description = descriptions.get(session.digest) ?? offered;
         places.set(session.connId, { worker, service });
         inService(service, (view) =>
@@ -278,7 +270,7 @@ export async function joinSiblings({
         );
       }
     }
-    // Only now, since agents that are away are forgotten when others of their key have come.
+    // Last, because agents that are away are forgotten when others with their key come.
     for (const service of new Set(offers.map((offer) => offer.service))) {
       inService(service, () => {
         for (const leave of away.splice(0)) leave();
@@ -313,11 +305,13 @@ export async function joinSiblings({
         enter(session, offer, onListed) {
           const { connId, instanceId, protocolVersion, identity, features } = session;
           const { keyId, digest, bytes } = offer;
-          const agent = { keyId, instanceId, digest, bytes };
           const listed = {
             service,
             connId,
-            ...agent,
+            keyId,
+            instanceId,
+            digest,
+            bytes,
             protocolVersion,
             identity,
             keepsSeveral: features.includes(FLEET_FEATURE),
@@ -336,7 +330,7 @@ export async function joinSiblings({
           tellOf(entered);
           let timer: NodeJS.Timeout | undefined;
           session.onDatabases(() => {
-            // However often an agent tells, the primary hears of it now and then.
+            // Bounds how often the primary is told, however often the agent reports.
             timer ??= setTimeout(() => {
               timer = undefined;
               const { databases } = session;

@@ -3,20 +3,21 @@ import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { createLink, localSocket, PARAMS_MAX_BYTES, receiveMessages, type Link } from '@svc/protocol';
 import type { AgentSession } from '../../agents/agent-session.ts';
-import { createArrivingParams, createCallRelay } from './call-relay.ts';
+import { createBodyBudget } from '../../http/request/json-body.ts';
+import { createCallRelay } from './call-relay.ts';
 
 export interface SiblingListener {
-  /** Takes no further sibling; resolves when the last one has gone, or after that time. */
+  /** Takes no further siblings; resolves when the last one is gone, or after that time. */
   close(withinMs: number): Promise<void>;
 }
 
-/** Takes the calls of siblings at a Unix socket. Rejects when it cannot. */
+/** Takes the calls of siblings at a Unix socket. Rejects if it cannot listen there. */
 export async function listenForSiblings(
   path: string,
   sessionOf: (connId: string) => AgentSession | undefined,
 ): Promise<SiblingListener> {
   const streams = new Set<Socket>();
-  const arriving = createArrivingParams(PARAMS_MAX_BYTES);
+  const arriving = createBodyBudget(PARAMS_MAX_BYTES);
   const now = (): number => performance.now();
 
   const server = createServer((stream) => {
@@ -41,7 +42,7 @@ export async function listenForSiblings(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    // Otherwise the primary listens, as for callers, and hands each connection over.
+    // Otherwise the primary would listen, as it does for callers, and hand each connection over.
     server.listen({ path, exclusive: true }, resolve);
   });
   return {
@@ -52,7 +53,7 @@ export async function listenForSiblings(
       }, withinMs);
       await closed;
       clearTimeout(timer);
-      // The primary does so, unless it was killed: then the last worker does.
+      // The primary removes the folder, unless it was killed: then the last worker does.
       await rmdir(dirname(path)).catch(() => {});
     },
   };

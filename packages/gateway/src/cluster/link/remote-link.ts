@@ -1,13 +1,11 @@
 import type { DatabaseState, Description } from '@svc/protocol';
-import type { CallableLink } from '../../agents/callable-link.ts';
+import { capabilitiesOf, type CallableLink } from '../../agents/callable-link.ts';
 import type { AgentSession } from '../../agents/agent-session.ts';
-import { capabilitiesOf } from '../../agents/capabilities-of.ts';
-import type { ListedSession } from '../session-messages.ts';
-import { withHop } from './hop.ts';
-import { outcomeAtAgent } from './lost-answer.ts';
+import type { ListedSession } from '../messages.ts';
+import { outcomeAtAgent, withHop } from './hop.ts';
 
 export interface RemoteLink extends CallableLink {
-  /** The agent has told of its databases. */
+  /** To be called when the agent has reported its databases. */
   setDatabases(databases: readonly DatabaseState[]): void;
 }
 
@@ -33,7 +31,7 @@ export function createRemoteLink(
     setDatabases(next) {
       databases = next;
     },
-    /** Those that came from this process. */
+    /** Counts only calls of this process. */
     get inFlight() {
       return inFlight;
     },

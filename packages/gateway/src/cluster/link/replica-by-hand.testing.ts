@@ -62,7 +62,7 @@ export function startReplica(service = 'default'): ReplicaByHand {
     const channel = createWorkerChannel(wire.worker);
     await channel.ask('start', { version: '' });
     const budget = createResultBudget(64 * 1024 * 1024);
-    const siblings = await joinSiblings({ channel, worker: number, budget });
+    const siblings = await joinSiblings(channel, number, budget);
     const registry = createRegistry(() => 0);
     const events: GatewayEvent[] = [];
     const catalog = createCatalog((event) => events.push(event));

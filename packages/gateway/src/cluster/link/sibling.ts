@@ -3,28 +3,28 @@ import { createLink, DATABASES_FEATURE, localSocket, receiveMessages, type Link 
 import { createSession, type AgentSession } from '../../agents/agent-session.ts';
 import type { ResultBudget } from '../../agents/result-budget.ts';
 
-/** Another worker of the replica, to whose agents calls go from here. */
+/** Another worker of the replica, to whose agents this one sends calls. */
 export interface Sibling {
   /** Undefined while it cannot be reached. */
   readonly calls: AgentSession | undefined;
-  /** For good. Calls under way are lost. */
+  /** Ends the connection for good. Calls under way are lost. */
   close(): void;
 }
 
 export interface SiblingOptions {
   readonly worker: number;
   readonly path: string;
-  /** A result is charged where its caller is. */
+  /** The worker of the caller reserves the memory for a result. */
   readonly budget: ResultBudget;
   readonly onReachable: () => void;
   readonly onUnreachable: () => void;
 }
 
-/** Frames between siblings are those of the newest version, whatever the agents speak. */
+/** Siblings use the frames of the newest version, whatever the agents speak. */
 const LINK_VERSION = 2;
 const REDIAL_MS = 100;
 
-/** Dials until it is closed: a sibling that is gone for good is one that the primary says is gone. */
+/** Dials until it is closed: only the primary knows when a sibling is gone for good. */
 export function reachSibling(options: SiblingOptions): Sibling {
   const { worker, path, budget } = options;
   let calls: AgentSession | undefined;
@@ -55,7 +55,7 @@ export function reachSibling(options: SiblingOptions): Sibling {
         onFrame: (frame) => session.receive(frame),
         onEnd() {
           calls = undefined;
-          // Before its calls are settled, so that none is sent here again.
+          // Before its calls are settled, so that they are not sent here again.
           options.onUnreachable();
           session.ended();
         },
@@ -66,11 +66,11 @@ export function reachSibling(options: SiblingOptions): Sibling {
         connId: `worker-${worker}`,
         instanceId: `worker-${worker}`,
         manifestSha256: '',
-        // Its answers are those of agents that have the feature, and of others.
+        // Some of its agents have the feature, so all answers of that kind are accepted.
         features: [DATABASES_FEATURE],
         protocolVersion: LINK_VERSION,
         identity: undefined,
-        // Each of its agents has a bound of its own, which it keeps.
+        // The sibling keeps the bound of each of its agents.
         maxInflight: Infinity,
         link: () => link,
         budget,

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 const LINE_MAX_CHARACTERS = 1024 * 1024;
 
 /**
- * Hands over what a worker writes, whole lines at a time: several writers of one output would tear each other's. While
- * `forward` says false the worker keeps the rest, until `whenSpace`. The line that a killed worker has begun is dropped.
+ * Forwards what a worker writes in whole lines, because several writers of one output would tear each other's lines. After
+ * `forward` returns false the worker keeps the rest until `whenSpace`. The unfinished line of a killed worker is dropped.
  */
 export function forwardLines(
   from: Readable,

@@ -8,12 +8,12 @@ import {
   type PrimaryChannel,
   type Question,
   type QuestionKind,
+  type Wire,
 } from '../channel.ts';
 import type { WorkerMessages } from '../messages.ts';
-import type { Wire } from '../wire.ts';
 
 export interface PrimaryEnd extends PrimaryChannel {
-  /** The process that is this worker from now on, until its wire ends. */
+  /** From now on this process is the worker, until its wire ends. */
   attach(worker: number, wire: Wire<FromPrimary, FromWorker>): void;
 }
 
@@ -37,7 +37,7 @@ export function createPrimaryChannel(): PrimaryEnd {
       const respond = responders.get(kind);
       if (respond === undefined) throw new Error(`the primary answers no ${kind}`);
       const given = respond(content, worker);
-      // Without a wait what is answered at once keeps its place among what is sent.
+      // An answer that is known at once is sent without an await, so that it keeps its place among the messages.
       to.send({ type: 'answer', id, content: given instanceof Promise ? await given : given });
     } catch (error) {
       to.send({ type: 'refusal', id, reason: errorText(error) });
@@ -86,6 +86,9 @@ export function createPrimaryChannel(): PrimaryEnd {
       for (const [worker, { joined, send }] of attached) {
         if (joined && worker !== except) send({ type: 'message', kind, content });
       }
+    },
+    get workers() {
+      return new Set([...attached].flatMap(([worker, { joined }]) => (joined ? [worker] : [])));
     },
     onJoin: (listener) => void whenJoined.push(listener),
     onLeave: (listener) => void whenLeft.push(listener),

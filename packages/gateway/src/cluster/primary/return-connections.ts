@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Worker } from 'node:cluster';
 
-/** Of a connection that the primary hands to a worker; Node.js numbers what it sends. */
+/** The message with which Node.js hands a connection to a worker. */
 interface HandOver {
   readonly cmd: 'NODE_CLUSTER';
   readonly act: 'newconn';
@@ -12,24 +12,23 @@ interface Closable {
   close(): void;
 }
 
-/** A worker that could not receive a connection is offered no other for so long. */
+/** How long a worker that could not receive a connection is not offered another. */
 const AGAIN_MS = 100;
 
 /**
- * For each worker: gives the connections that it had been handed to other workers, where it died before it said that it
- * took them, or had no descriptor to receive them. node:cluster waits for its word for ever, so the callers would find
- * neither an answer nor an end, and the worker would be handed no other connection. Where no other worker listens when
- * one dies they are closed.
+ * For each worker: passes connections that it was handed on to other workers, if it died before it accepted them or had no
+ * descriptor to receive them. node:cluster would wait for it forever: the callers would get neither an answer nor an end,
+ * and the worker would get no other connection. If a worker dies and no other one listens, its connections are closed.
  */
 export function createReturnConnections(): (worker: Worker) => void {
   const listening = new Set<Worker>();
   return (worker) => {
     const { process: child } = worker;
     const handedOver = new Map<number, Closable>();
-    /** What was sent with a handle and is not received yet, the oldest first: Node.js sends one after another. */
+    /** Handles that were sent and not received yet, in the order of sending. */
     const onTheirWay: (number | undefined)[] = [];
     const giveBack = (seq: number): void => {
-      // What a worker answers that is about to end.
+      // The answer of a worker that is about to end.
       child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack: seq, accepted: false }, undefined);
     };
     const send = child.send.bind(child);
@@ -50,8 +49,8 @@ export function createReturnConnections(): (worker: Worker) => void {
       const seq = onTheirWay.shift();
       if (seq !== undefined) setTimeout(() => handedOver.has(seq) && giveBack(seq), AGAIN_MS).unref();
     });
-    // Of a process that could not be made, or died unnoticed before something was sent to it. node:cluster throws what
-    // nobody listens to, which would end the primary.
+    // For a process that could not be started, or died before something was sent to it. Without a listener the error
+    // would end the primary.
     worker.on('error', () => {});
     worker.once('listening', () => listening.add(worker));
     tellDisconnect(child);
@@ -67,8 +66,8 @@ export function createReturnConnections(): (worker: Worker) => void {
 }
 
 /**
- * Node.js keeps back the event while the process has not confirmed a connection, for ever when it is dead; so node:cluster
- * would choose the dead worker for the next connection, and lose that.
+ * Node.js withholds the event while the process has not confirmed a connection, and a dead process never does. node:cluster
+ * would then hand the next connection to the dead worker, and lose it.
  */
 function tellDisconnect(child: ChildProcess): void {
   let connected: unknown = child.connected;
@@ -79,7 +78,7 @@ function tellDisconnect(child: ChildProcess): void {
     get: () => connected,
     set(value: unknown) {
       connected = value;
-      // Behind the event of Node.js, where that comes, and before the next connection is accepted.
+      // After the event of Node.js, if there is one, and before the next connection is accepted.
       if (value === false) process.nextTick(() => process.nextTick(() => !told && child.emit('disconnect')));
     },
   });

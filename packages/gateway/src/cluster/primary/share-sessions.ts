@@ -1,9 +1,9 @@
 import { createKeptOffers, type KeptOffers, type OfferIdentity } from '../../catalog/kept-offers.ts';
 import type { PrimaryChannel } from '../channel.ts';
 import type { SocketFolder } from './socket-folder.ts';
-import type { KeptOffer, ListedSession, ReplicaChange, ReplicaState } from '../session-messages.ts';
+import type { KeptOffer, ListedSession, ReplicaChange, ReplicaState } from '../messages.ts';
 
-/** A worker that hangs keeps no agent from being listed. */
+/** After this time an agent is listed even if a worker that hangs cannot reach it. */
 const REACHED_WITHIN_MS = 1000;
 
 interface Known {
@@ -13,23 +13,23 @@ interface Known {
 }
 
 export interface SharedSessions {
-  /** Forgets what agents offer whose keys are not known any more. */
+  /** Forgets offers of agents whose keys are not known any more. */
   forgetUnknown(): void;
   /** Of all workers. */
   readonly all: readonly ListedSession[];
 }
 
 /**
- * In the primary: what its workers know of each other's agents. Every change passes here, so that it has one order, and
- * what each worker makes of it is the same; one that comes late gets what the others have. `isAgentKey`: whether a key is
- * one of a service's agents.
+ * In the primary: shares what workers know about each other's agents. Every change passes through here, so that all workers
+ * get all changes in one order and reach the same state; a worker that joins gets that state. `isAgentKey`: whether the key
+ * belongs to an agent of the service.
  */
 export function shareSessions(
   channel: PrimaryChannel,
   folder: SocketFolder,
   isAgentKey: (service: string, keyId: string) => boolean = () => true,
 ): SharedSessions {
-  /** Those that follow the changes, and where they listen. */
+  /** Workers that get the changes, and where they listen. */
   const members = new Map<number, string>();
   const services = new Map<string, KeptOffers<OfferIdentity>>();
   const sessions = new Map<string, Known>();

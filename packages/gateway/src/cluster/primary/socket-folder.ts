@@ -2,21 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where the workers of a replica listen for each other: nobody but the user of the gateway can look into it. */
+/** The folder where workers of a replica listen for each other. Only the user of the gateway can look into it. */
 export interface SocketFolder {
   readonly path: string;
-  /** For a start of that worker. */
+  /** A new path for each start of the worker. */
   newPath(worker: number): string;
-  /** Of a worker that has ended, also one that could not do it itself. */
+  /** Removes the socket of a worker that has ended, in whatever way. */
   forget(worker: number): void;
   remove(): void;
 }
 
-/** The path of a Unix socket has some 100 bytes, on macOS 104 with the zero behind it. */
+/** The path of a Unix socket may have some 100 bytes, on macOS 104 including the final zero. */
 const FOLDER_MAX_BYTES = 80;
 
 const PREFIX = 'svc-gateway-';
-/** What mkdtemp puts behind it. */
+/** What mkdtemp appends. */
 const RANDOM_BYTES = 6;
 
 export function createSocketFolder(parent: string = tmpdir()): SocketFolder {

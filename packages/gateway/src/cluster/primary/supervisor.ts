@@ -3,18 +3,17 @@ import { errorText, restartDelay } from '@svc/edge';
 import type { Observe } from '../../telemetry/events.ts';
 import type { Listening } from '../messages.ts';
 import type { PrimaryEnd } from './primary-channel.ts';
-import { ipcWire } from '../wire.ts';
+import { ipcWire } from '../channel.ts';
 
 /** The worker processes of a replica. */
 export interface Supervisor {
-  /** Resolves when all listen. Rejects, with what a worker says, when one cannot. */
+  /** Resolves when all listen. If a worker cannot, rejects with its reason. */
   start(): Promise<Listening>;
-  /** Asks all to end; resolves when all have. */
+  /** Asks all to end; resolves when all have ended. */
   shutDown(signal: string): Promise<void>;
-  /** Ends all at once. */
   kill(): void;
   readonly restarts: number;
-  /** How many workers take connections now. */
+  /** How many workers listen. */
   readonly listening: number;
 }
 
@@ -24,7 +23,6 @@ export interface SupervisorOptions {
   readonly observe: Observe;
   /** Starts the process of this worker, with a pipe for each of its outputs. */
   readonly fork: (worker: number) => ChildProcess;
-  /** Called for each process that is started. */
   readonly onOutput: (child: ChildProcess) => void;
   readonly now: () => number;
 }
@@ -32,20 +30,20 @@ export interface SupervisorOptions {
 interface Running {
   readonly child: ChildProcess;
   readonly startedAt: number;
-  /** How long its place was empty before. */
+  /** How long the place of the worker was empty before. */
   readonly waitedMs: number;
-  /** Ticks since it last showed that its event loop turns. */
+  /** Ticks since the last `alive` message. */
   silentTicks: number;
-  /** Whether it has shown so ever. */
+  /** Whether an `alive` message has come. */
   started: boolean;
 }
 
 const TICK_MS = 1000;
-/** An event loop that stands still for longer serves nobody, and does not end by itself. */
+/** An event loop that is blocked for longer serves nobody, and would not end by itself. */
 const SILENT_TICKS_MAX = 10;
-/** A start may take long on a machine where many others start. */
+/** A start may take long while many other processes start. */
 const START_TICKS_MAX = 60;
-/** What is left in the pipes of a process that has ended is read for so long. */
+/** How long the rest in the pipes of ended processes is read. */
 const LAST_OUTPUT_MS = 2000;
 
 /**
@@ -105,7 +103,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const written = new Promise<void>((resolve) => child.once('close', () => resolve()));
     outputs.add(written);
     void written.then(() => outputs.delete(written));
-    // A process that could not be made tells only this; of others it is something that could not be sent.
+    // The only event of a process that could not be started. For others it means that a message could not be sent.
     child.on('error', (error) => {
       if (child.pid !== undefined) return;
       tellFailure(worker, error);
@@ -133,7 +131,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       try {
         run(worker, delayMs);
       } catch (error) {
-        // Without memory or processes for another worker those that are there serve on.
+        // If there is no memory or process for another worker, the remaining ones serve on.
         running.delete(worker);
         tellFailure(worker, error);
         runLater(worker, restartDelay(0, delayMs));

@@ -1,12 +1,12 @@
 import type { PrimaryChannel } from '../channel.ts';
 import type { WorkerMessages } from '../messages.ts';
 
-/** A worker that does not answer in this time is shown as it was when it last did. */
+/** A worker that takes longer to answer is shown as it was when it last answered. */
 const ANSWER_MS = 1000;
 
 /**
- * In the primary: asks all workers for what they also tell by themselves. `onTold` gets all that is told; what is returned
- * asks, and resolves once every worker has told something after that, or is gone, or takes too long.
+ * In the primary: asks all workers for what they also report unasked. `onTold` gets all reports. The returned function asks,
+ * and resolves once every worker has reported since then, or is gone, or takes too long.
  */
 export function createAskAll<Kind extends keyof WorkerMessages>(
   channel: PrimaryChannel,
@@ -14,7 +14,6 @@ export function createAskAll<Kind extends keyof WorkerMessages>(
   told: Kind,
   onTold: (message: WorkerMessages[Kind], worker: number) => void,
 ): () => Promise<void> {
-  const joined = new Set<number>();
   const waiting = new Set<{ readonly missing: Set<number>; readonly done: () => void }>();
 
   function answered(worker: number): void {
@@ -24,11 +23,7 @@ export function createAskAll<Kind extends keyof WorkerMessages>(
     }
   }
 
-  channel.onJoin((worker) => void joined.add(worker));
-  channel.onLeave((worker) => {
-    joined.delete(worker);
-    answered(worker);
-  });
+  channel.onLeave(answered);
   channel.on(told, (message, worker) => {
     onTold(message, worker);
     answered(worker);
@@ -37,7 +32,7 @@ export function createAskAll<Kind extends keyof WorkerMessages>(
   return () =>
     new Promise((resolve) => {
       const asked = {
-        missing: new Set(joined),
+        missing: new Set(channel.workers),
         done() {
           clearTimeout(timer);
           waiting.delete(asked);

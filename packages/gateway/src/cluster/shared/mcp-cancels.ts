@@ -8,11 +8,10 @@ interface Search {
 }
 
 /**
- * A client may cancel a call over another connection than it was made on, so all workers are asked for it. As in one
- * process nothing happens where it is under way twice, so it is counted before it is ended.
+ * In the primary. A client may cancel a call over another connection than the call came by, so all workers are asked for
+ * it. A name that two calls have cancels neither, as in a single process, so calls are counted before one is ended.
  */
 export function passCancels(channel: PrimaryChannel): void {
-  const joined = new Set<number>();
   const searches = new Map<number, Search>();
   let lastId = 0;
 
@@ -25,29 +24,21 @@ export function passCancels(channel: PrimaryChannel): void {
     if (search.found === 1) channel.broadcast('mcp_abort', { call: search.call });
   }
 
-  channel.onJoin((worker) => void joined.add(worker));
   channel.onLeave((worker) => {
-    joined.delete(worker);
     for (const id of searches.keys()) counted(id, worker, 0);
   });
   channel.on('mcp_cancel', ({ call }) => {
     const id = ++lastId;
-    searches.set(id, { call, missing: new Set(joined), found: 0 });
+    searches.set(id, { call, missing: new Set(channel.workers), found: 0 });
     channel.broadcast('mcp_count', { id, call });
   });
   channel.on('mcp_counted', ({ id, count }, worker) => counted(id, worker, count));
 }
 
-/** A worker's calls that may be cancelled. */
-interface CancellableCalls {
-  countOf(call: string): number;
-  abort(call: string): void;
-}
-
-/** A worker's part; returns what cancels a call of the replica. */
+/** In a worker: returns a function that cancels a call of any worker of the replica. */
 export function cancelAnywhere(
   channel: WorkerChannel,
-  calls: () => CancellableCalls,
+  calls: () => { countOf(call: string): number; abort(call: string): void },
 ): (call: string) => void {
   channel.on('mcp_count', ({ id, call }) =>
     channel.tell('mcp_counted', { id, count: calls().countOf(call) }),

@@ -2,10 +2,10 @@ import type { MetricsPage, MetricsRegister, MetricsSnapshot, MetricsSum } from '
 import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
 import { createAskAll } from './ask-all.ts';
 
-/** What a worker has counted and not yet told is lost when it is killed. */
+/** A worker that is killed loses what it has counted since its last report. */
 const TELL_EVERY_MS = 5000;
 
-/** The one page of a replica: what its primary and its workers have counted, those that have ended included. */
+/** The metrics page of a replica: the sum of its primary and its workers, including those that have ended. */
 export function createReplicaMetrics(options: {
   readonly channel: PrimaryChannel;
   readonly own: MetricsRegister;
@@ -14,9 +14,9 @@ export function createReplicaMetrics(options: {
   readonly hasExemplars?: boolean;
 }): MetricsPage {
   const { channel, own, sum, hasExemplars = false } = options;
-  /** Of each worker that runs, what it has told last. */
+  /** The last report of each worker that runs. */
   const told = new Map<number, MetricsSnapshot>();
-  /** Of all that have ended. */
+  /** The sum of all workers that have ended. */
   let counted: Promise<MetricsSnapshot> = Promise.resolve([]);
 
   channel.onLeave((worker) => {
@@ -36,7 +36,7 @@ export function createReplicaMetrics(options: {
     do {
       of = counted;
       ended = await of;
-      // Another may have ended meanwhile: what it has counted must be in one of both.
+      // A worker that ended meanwhile is in the new sum, and no longer in `told`.
     } while (of !== counted);
     return [primary, ...told.values(), ended];
   }
@@ -47,7 +47,7 @@ export function createReplicaMetrics(options: {
   };
 }
 
-/** A worker's part. Returns what is to be done last before it ends. */
+/** In a worker. The returned function must be called last before the worker ends. */
 export function reportMetrics(channel: WorkerChannel, register: MetricsRegister): () => Promise<void> {
   const tell = async (): Promise<void> => channel.tell('metrics', await register.snapshot());
   channel.on('metrics_wanted', () => void tell());

@@ -14,7 +14,7 @@ import type { PrimaryChannel, WorkerChannel } from '../channel.ts';
 
 /** The keys of all issuers of a replica, fetched once for all its workers. */
 export interface IssuerKeys {
-  /** From now on the issuers of these services: what stays as it was is fetched on. */
+  /** Replaces the issuers. Fetching goes on for those that stay the same. */
   setServices(services: readonly ServiceConfig[]): void;
   readonly fetchFailures: number;
   close(): void;
@@ -25,14 +25,14 @@ interface Fetched {
   readonly set: FollowedKeySet;
 }
 
-/** The primary's part: fetches in the background, and tells its workers after each fetch. */
+/** In the primary: fetches in the background, and tells its workers after each fetch. */
 export function fetchIssuerKeys(
   channel: PrimaryChannel,
   onKeys: (event: KeysEvent) => void,
   fetchBytes: FetchBytes,
 ): IssuerKeys {
   let fetched: ReadonlyMap<string, Fetched> = new Map();
-  /** Of sets that are closed. */
+  /** The failures of closed sets. */
   let failuresBefore = 0;
   const now = (): number => performance.now();
 
@@ -81,7 +81,7 @@ export function fetchIssuerKeys(
 /** Opens the keys of an issuer of a service. */
 export type OpenKeySet = (service: string) => (issuer: Issuer, onChange: () => void) => KeySet;
 
-/** A worker's part. */
+/** In a worker: follows the keys of its primary. */
 export function followIssuerKeys(channel: WorkerChannel): OpenKeySet {
   const following = new Map<string, FollowingKeySet>();
   channel.on('issuer_keys', ({ id, keys }) => following.get(id)?.show(keys));

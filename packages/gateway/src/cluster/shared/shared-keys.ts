@@ -9,7 +9,7 @@ import { answerKey, createRemoteAuthenticator } from '../../auth/api-keys/remote
 import type { SharePermissions } from '../../auth/permission-sets.ts';
 import { PrimaryAway, type PrimaryChannel, type WorkerChannel } from '../channel.ts';
 
-/** The one authority of a replica, which answers its workers: what is bounded in all is bounded for all of them together. */
+/** In the primary: the one authority of a replica, which answers its workers. Its bounds hold for all workers together. */
 export function openKeyAuthority(
   channel: PrimaryChannel,
   options: Omit<AuthenticatorOptions, 'onRetired'>,
@@ -40,7 +40,7 @@ export function openKeyAuthority(
   };
 }
 
-/** A worker's, which asks its primary. */
+/** In a worker: asks its primary. */
 export function askForKeys(
   channel: WorkerChannel,
   clocks: Pick<AuthenticatorOptions, 'now' | 'wallClock'> & { readonly sharePermissions: SharePermissions },

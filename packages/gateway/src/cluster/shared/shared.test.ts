@@ -6,8 +6,7 @@ import { inProcessWire } from '../in-process-wire.testing.ts';
 import { startOrder } from '../start-order.testing.ts';
 import { cancelAnywhere, passCancels } from './mcp-cancels.ts';
 import { createReplicaMetrics, reportMetrics } from './replica-metrics.ts';
-import { tellOnce } from './seen-by-all.ts';
-import { writeSnapshots } from './snapshots.ts';
+import { tellOnce, writeSnapshots } from './once.ts';
 
 const later = (ms = 5): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -5,13 +5,13 @@ import {
   type Content,
   type FromPrimary,
   type FromWorker,
+  type Wire,
   type WorkerChannel,
 } from '../channel.ts';
 import type { PrimaryMessages } from '../messages.ts';
-import type { Wire } from '../wire.ts';
 
 const QUESTIONS_MAX = 10_000;
-/** Messages of kinds that nobody listens to yet: while a worker starts. */
+/** Messages without a listener, while a worker starts. */
 const WAITING_MAX = 10_000;
 
 interface Open {

@@ -16,7 +16,7 @@ export function parseCidr(text: string): Parsed<Cidr> {
   const bits = written === 4 ? 32 : 128;
   const writtenPrefix =
     prefixText === undefined ? bits : Number(/^\d{1,3}$/.test(prefixText) ? prefixText : -1);
-  // A mapped network is counted in bits of its IPv6 form; what is wider than ::ffff:0:0/96 has host bits set.
+  // The prefix of a mapped network counts bits of the IPv6 form; a wider one than ::ffff:0:0/96 has host bits set.
   const prefix = written === 6 && address.family === 4 ? writtenPrefix - 96 : writtenPrefix;
   if (writtenPrefix < 0 || writtenPrefix > bits) {
     return bad(`${quoted(text)} has a prefix that is not a number from 0 to ${bits}; ${accepted}`);

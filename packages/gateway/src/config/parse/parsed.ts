@@ -1,4 +1,6 @@
-/** What reading one setting gives: its value, or everything that is wrong with it. */
+import type { Problem } from '@svc/identity';
+
+/** The result of reading one setting: its value, or everything that is wrong with it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] };
@@ -12,7 +14,7 @@ export function bad(...problems: readonly string[]): Parsed<never> {
   return { ok: false, problems };
 }
 
-/** A user's own text inside a message: one line, not too long. */
+/** A user's own text inside a message: on one line, and shortened. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
 }
@@ -38,11 +40,22 @@ export function parseList<T>(text: string, parseItem: (item: string) => Parsed<T
   return problems.length > 0 ? bad(...problems) : good(values);
 }
 
-/** A list of nothing but commas must not pass for one that says nothing. */
+/** Refuses a list of nothing but commas, which must not count as an empty list. */
 export function atLeastOne<T>(list: Parsed<readonly T[]>, accepted: string): Parsed<readonly T[]> {
   return list.ok && list.value.length === 0 ? bad(`is an empty list; accepted: ${accepted}`) : list;
 }
 
 function at(index: number, count: number, problem: string): string {
   return count === 1 ? problem : `entry ${index + 1}: ${problem}`;
+}
+
+/** A problem after the path of its field, like `grants[0].scope is missing`. */
+export function problemText({ path, message }: Problem): string {
+  const field = path
+    .map((step, at) => {
+      if (typeof step === 'number') return `[${step}]`;
+      return at === 0 ? step : `.${step}`;
+    })
+    .join('');
+  return field === '' ? message : `${field} ${message}`;
 }

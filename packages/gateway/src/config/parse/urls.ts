@@ -1,5 +1,7 @@
+import { readListenAddress, type ListenAddress } from '@svc/edge';
 import { namesReplicas, namesReplicasRightly, normalizeAudience } from '@svc/protocol';
-import { bad, good, listItems, parseList, type Parsed } from './parsed.ts';
+import type { GatewayConfig } from '../model.ts';
+import { bad, good, listItems, parseList, quoted, type Parsed } from './parsed.ts';
 
 /** Problems do not show the URL: it may carry credentials. */
 export function parsePublicUrl(text: string): Parsed<string> {
@@ -24,9 +26,26 @@ export function parseAgentUrl(text: string): Parsed<string> {
   }
 }
 
-/** The agent endpoint under the public URL, as agents address it. */
+/** The URL of the agent endpoint under the public URL. */
 export function agentUrlOf(publicUrl: string): string {
   return normalizeAudience(`${publicUrl.replace(/^http/, 'ws')}/ws/agent`);
+}
+
+/** The origin of a listener, for the log and for operators. */
+export function originOf(
+  { tls }: Pick<GatewayConfig, 'tls'>,
+  host: string | undefined,
+  port: number,
+): string {
+  const name = host ?? 'localhost';
+  return `${tls === undefined ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+/** Reads `:<port>`, `<host>:<port>` or `[<IPv6>]:<port>`. */
+export function parseListenAddress(text: string): Parsed<ListenAddress> {
+  const address = readListenAddress(text);
+  const accepted = 'accepted: :<port>, <host>:<port> or [<IPv6 address>]:<port>, port 0 to 65535';
+  return address === undefined ? bad(`${quoted(text)} is not a listen address; ${accepted}`) : good(address);
 }
 
 /** Reads `*`, or exact origins in the spelling that browsers send. */
@@ -44,7 +63,7 @@ function parseOrigin(text: string): Parsed<string> {
   if (url === undefined || matched === undefined) {
     return bad(`is not an origin (scheme and host, no path, no slash at the end); ${accepted}`);
   }
-  // URL gives no origin for other schemes, e.g. of browser extensions; those are compared as written.
+  // URL has no origin for other schemes, such as those of browser extensions; they are compared as written.
   return good(url.origin === 'null' ? text : url.origin);
 }
 

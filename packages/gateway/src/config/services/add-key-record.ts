@@ -18,15 +18,15 @@ import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readProblem } from '@svc/edge';
 import type { CreatedKey } from '../../auth/api-keys/create-key.ts';
-import { parseJsonArray } from '../parse/json-array.ts';
+import { parseJsonArray } from '../parse/json.ts';
 import { bad, good, type Parsed } from '../parse/parsed.ts';
 import { parseKeyEntries } from './key-records.ts';
 
 const NEW_FILE_MODE = 0o600;
 const PERMISSION_BITS = 0o7777;
-/** Opening a pipe in the place of a file would otherwise wait for its other end. */
+/** Without O_NONBLOCK, opening a pipe in place of a file would wait for its other end. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
-/** Each run holds the lock for the time of one write. */
+/** Long enough: each run holds the lock only for one write. */
 const LOCK_WAIT_MS = 10_000;
 const LOCK_RETRY_MS = 20;
 
@@ -36,13 +36,13 @@ interface KeysFile {
 }
 
 /**
- * Adds the record to a file as GATEWAY_API_KEYS_FILE names it, and makes the file where there is none. When this resolves with
- * a problem the file is as it was.
+ * Adds the record to a file such as GATEWAY_API_KEYS_FILE names, and creates a missing file. If this resolves to a problem,
+ * the file is unchanged.
  */
 export async function addKeyRecord(path: string, record: CreatedKey['record']): Promise<Parsed<undefined>> {
   try {
     const target = fileBehindLinks(path);
-    // As git does: the file that will take the place of the old one is the lock, and its renaming releases it.
+    // As in git, the lock is the file that will replace the old one, and renaming it releases the lock.
     const draft = `${target}.lock`;
     const descriptor = await openLock(draft);
     if (descriptor === undefined) {
@@ -71,7 +71,7 @@ export async function addKeyRecord(path: string, record: CreatedKey['record']): 
   }
 }
 
-/** The target of a symbolic link may be missing, too: then it is what is made. */
+/** The target of a symbolic link may be missing: then the target is created. */
 function fileBehindLinks(path: string): string {
   try {
     return realpathSync(path);
@@ -118,7 +118,7 @@ function readKeysFile(path: string): KeysFile | undefined {
   }
 }
 
-/** The records that are there stay as they are written. */
+/** Existing records stay as they are written. */
 function withRecord(before: string | undefined, record: CreatedKey['record']): Parsed<string> {
   const line = `  ${JSON.stringify(record)}\n]\n`;
   if (before === undefined) return good(`[\n${line}`);
@@ -138,11 +138,11 @@ function takeOnOwnerAndMode(descriptor: number, before: Stats | undefined): void
   if (before !== undefined && (before.uid !== uid || before.gid !== gid)) {
     fchownSync(descriptor, before.uid, before.gid);
   }
-  // After the owner, whose change clears bits; and whatever the umask is.
+  // After the change of the owner, which clears bits; and independent of the umask.
   fchmodSync(descriptor, before === undefined ? NEW_FILE_MODE : before.mode & PERMISSION_BITS);
 }
 
-/** Without it the new name may be lost when the machine stops; not every file system offers it. */
+/** Otherwise the new name may be lost when the machine stops. Not every file system supports it. */
 function syncFolder(path: string): void {
   try {
     const descriptor = openSync(path, constants.O_RDONLY);
@@ -152,7 +152,7 @@ function syncFolder(path: string): void {
       closeSync(descriptor);
     }
   } catch {
-    // The file is in place all the same.
+    // The file is in place nevertheless.
   }
 }
 

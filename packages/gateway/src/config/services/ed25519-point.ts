@@ -2,8 +2,8 @@ const P = 2n ** 255n - 19n;
 const D = over(-121_665n, 121_666n);
 
 /**
- * Whether 32 bytes decode to a point of the Ed25519 curve (RFC 8032, section 5.1.3), as every public key
- * does. Half of all private keys do not, and OpenSSL would find that out at the first signature only.
+ * Whether 32 bytes decode to a point of the Ed25519 curve (RFC 8032, section 5.1.3), like every public key. Half of all
+ * private keys do not, which OpenSSL would only notice at the first signature.
  */
 export function isEd25519Point(bytes: Uint8Array): boolean {
   if (bytes.length !== 32) return false;
@@ -11,14 +11,14 @@ export function isEd25519Point(bytes: Uint8Array): boolean {
   const y = yOf(encoded);
   if (y >= P) return false;
   const xSquared = xSquaredOf(y);
-  // Zero has one root, so that its sign must be plus.
+  // Zero has one root, so its sign must be plus.
   if (xSquared === 0n) return encoded === y;
   return power(xSquared, (P - 1n) / 2n) === 1n;
 }
 
 /**
- * Whether a point is one of the eight whose multiples by 8 are zero. They belong to no private key, and anybody
- * can make signatures that they verify; the one with y = 0 is what a key of 32 zero bytes means.
+ * Whether a point is one of the eight whose multiples by 8 are zero. They belong to no private key, and anybody can make
+ * signatures that they verify. A key of 32 zero bytes is the one with y = 0.
  */
 export function hasSmallOrder(point: Uint8Array): boolean {
   let y = yOf(encodedOf(point));

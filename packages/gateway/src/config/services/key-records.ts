@@ -1,16 +1,22 @@
-import { nearest } from '@svc/edge';
 import { parseClaims } from '@svc/identity';
 import { canonicalBcryptHash } from '../../auth/api-keys/bcrypt-hash.ts';
 import { isCapabilityName, isKeyId, isKeyName, KEY_NAME_ACCEPTED } from '../../auth/api-keys/key-form.ts';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
 import type { Permissions } from '../../core/permission.ts';
 import { INSTANT_ACCEPTED, parseInstant } from '../../auth/api-keys/instant.ts';
-import { parseJsonArray } from '../parse/json-array.ts';
-import { bad, good, quoted, type Parsed } from '../parse/parsed.ts';
-import { problemText } from '../parse/problem-text.ts';
+import {
+  isJsonArray,
+  isJsonObject,
+  labelOf,
+  parseJsonArray,
+  repeatsAmong,
+  unknownFields,
+} from '../parse/json.ts';
+import { bad, good, problemText, quoted, type Parsed } from '../parse/parsed.ts';
+
 import { differingPrincipals } from './shared-principals.ts';
 
-/** docs/reference/settings.md promises it. */
+/** docs/reference/settings.md states it. */
 export const MAX_RECORDS = 100;
 const FIELDS: readonly string[] = [
   'name',
@@ -22,13 +28,13 @@ const FIELDS: readonly string[] = [
   'expires_at',
 ];
 const SINGLE_QUOTE_HINT =
-  "where a shell reads it, put the whole value in single quotes, as in GATEWAY_API_KEYS_JSON='[...]', " +
-  'for a shell expands the $ in hashes';
+  "if a shell reads it, put the whole value in single quotes, as in GATEWAY_API_KEYS_JSON='[...]', " +
+  'because a shell expands the $ in hashes';
 
-/** Where records stand: a shell may have changed those of a setting. */
+/** Where records come from: a shell may have changed those of a setting. */
 export type RecordsIn = 'setting' | 'file';
 
-/** Reads GATEWAY_API_KEYS_JSON, or what the file of GATEWAY_API_KEYS_FILE holds. Problems name record and field, never a hash. */
+/** Reads GATEWAY_API_KEYS_JSON, or the text of the file of GATEWAY_API_KEYS_FILE. Problems never show a hash. */
 export function parseKeyRecords(text: string, place: RecordsIn): Parsed<readonly KeyRecord[]> {
   const array = parseJsonArray(text, {
     shellHint: place === 'setting' ? SINGLE_QUOTE_HINT : undefined,
@@ -37,7 +43,7 @@ export function parseKeyRecords(text: string, place: RecordsIn): Parsed<readonly
   return array.ok ? parseKeyEntries(array.value, place) : array;
 }
 
-/** The same for an array that has been read. */
+/** Like `parseKeyRecords`, for an array that has been parsed. */
 export function parseKeyEntries(entries: readonly unknown[], place: RecordsIn): Parsed<readonly KeyRecord[]> {
   if (entries.length > MAX_RECORDS)
     return bad(`has ${entries.length} records; accepted: at most ${MAX_RECORDS}`);
@@ -47,7 +53,12 @@ export function parseKeyEntries(entries: readonly unknown[], place: RecordsIn): 
   for (const [index, entry] of entries.entries()) {
     const parsed = parseRecord(entry, place);
     if (parsed.ok) records.push({ place: `record ${index + 1}`, record: parsed.value });
-    else problems.push(...parsed.problems.map((problem) => `record ${index + 1}${label(entry)}: ${problem}`));
+    else
+      problems.push(
+        ...parsed.problems.map(
+          (problem) => `record ${index + 1}${labelOf(entry, 'name', isKeyName)}: ${problem}`,
+        ),
+      );
   }
   problems.push(
     ...repeated(entries, 'name'),
@@ -58,14 +69,9 @@ export function parseKeyEntries(entries: readonly unknown[], place: RecordsIn): 
 }
 
 function parseRecord(entry: unknown, place: RecordsIn): Parsed<KeyRecord> {
-  if (!isRecord(entry)) return bad('is not an object; accepted: {"name", "key_hash", "capabilities"}');
+  if (!isJsonObject(entry)) return bad('is not an object; accepted: {"name", "key_hash", "capabilities"}');
   const { name, key_hash: hash, key_id: keyId, capabilities, principal = name, claims = {} } = entry;
-  const problems: string[] = [];
-
-  for (const field of Object.keys(entry)) {
-    if (FIELDS.includes(field)) continue;
-    problems.push(`unknown field ${quoted(field)}; did you mean ${nearest(field, FIELDS)}?`);
-  }
+  const problems = unknownFields(entry, FIELDS);
   if (typeof name !== 'string' || !isKeyName(name)) {
     problems.push(`name is ${missingOr(name, 'not accepted')}; accepted: a text of ${KEY_NAME_ACCEPTED}`);
   }
@@ -121,12 +127,11 @@ function parseExpiry(value: unknown): Parsed<number | undefined> {
 function parsePermissions(value: unknown): Parsed<Permissions> {
   const accepted = 'accepted: a list of capability names, or ["*"] for all, or [] for none';
   if (value === undefined) return good(new Set());
-  if (!Array.isArray(value)) return bad(`capabilities is not a list; ${accepted}`);
-  const items: readonly unknown[] = value;
-  if (items.length === 1 && items[0] === '*') return good('*');
+  if (!isJsonArray(value)) return bad(`capabilities is not a list; ${accepted}`);
+  if (value.length === 1 && value[0] === '*') return good('*');
   const names = new Set<string>();
   const problems: string[] = [];
-  for (const [index, item] of items.entries()) {
+  for (const [index, item] of value.entries()) {
     if (typeof item === 'string' && isCapabilityName(item)) {
       names.add(item);
     } else if (item === '*') {
@@ -156,31 +161,16 @@ function hashProblem(hash: unknown, place: RecordsIn): string {
 
 /** Two records with one name would share a line in the log; two with one key_id would hide each other. */
 function repeated(entries: readonly unknown[], field: 'name' | 'key_id'): readonly string[] {
-  const first = new Map<string, number>();
-  const problems: string[] = [];
-  for (const [index, entry] of entries.entries()) {
-    const value = isRecord(entry) ? entry[field] : undefined;
-    if (typeof value !== 'string') continue;
-    const earlier = first.get(value);
-    if (earlier === undefined) first.set(value, index + 1);
-    else {
-      const problem = `${field} ${quoted(value)} is already that of record ${earlier}`;
-      problems.push(`record ${index + 1}: ${problem}; accepted: each ${field} once`);
-    }
-  }
-  return problems;
+  const values = entries.map(
+    (entry, at) => [isJsonObject(entry) ? entry[field] : undefined, at + 1] as const,
+  );
+  return repeatsAmong(
+    values,
+    (value, at, earlier) =>
+      `record ${at}: ${field} ${quoted(value)} is already that of record ${earlier}; accepted: each ${field} once`,
+  );
 }
 
 function missingOr(value: unknown, otherwise: string): string {
   return value === undefined || value === '' ? 'missing' : otherwise;
-}
-
-function label(entry: unknown): string {
-  return isRecord(entry) && typeof entry['name'] === 'string' && isKeyName(entry['name'])
-    ? ` (${quoted(entry['name'])})`
-    : '';
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,3 @@
-import { readProblem } from '@svc/edge';
 import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { Issuer } from '@svc/identity';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
@@ -10,8 +9,7 @@ import { MAX_RECORDS, parseKeyRecords } from './key-records.ts';
 import { atLeastOne, bad, good, listItems, parseList, type Parsed } from '../parse/parsed.ts';
 import { differingPrincipals } from './shared-principals.ts';
 import { parsePublicUrl } from '../parse/urls.ts';
-import type { ReadSettings } from '../read-settings.ts';
-import type { ReadFile } from '../tls-files.ts';
+import { readNamedFile, type ReadFile, type ReadSettings } from '../read-settings.ts';
 import { readTokenTimes, takesTokens, type TokenTimes } from '../token-settings.ts';
 import { repeatsAcross } from './repeats.ts';
 import {
@@ -23,7 +21,7 @@ import {
 } from './services-file.ts';
 import { issuerWarnings, keyWarnings, type KeysIn } from './service-warnings.ts';
 
-/** Stands for a public URL that is missing or at fault, so that the records are judged all the same. */
+/** Replaces a public URL that is missing or at fault, so that the records are checked nevertheless. */
 const SOME_URL = 'https://gateway.invalid';
 
 export interface ReadServices {
@@ -33,15 +31,14 @@ export interface ReadServices {
   readonly keyWarnings: readonly string[];
 }
 
-/** What the settings alone give the default service. */
+/** The keys that the settings alone give the default service. */
 interface OwnKeys {
   readonly agentPublicKeys: readonly Uint8Array[];
   readonly keys: readonly KeyRecord[];
-  /** The setting that has the keys. */
   readonly keysIn: KeysIn;
 }
 
-/** The services of the settings and of the files that these name; what is wrong with them is added to the faults. */
+/** Reads the services of the settings and of the files that they name. */
 export function readServices(settings: ReadSettings, readFile: ReadFile): ReadServices {
   const { isSet, read } = settings;
   const publicUrl = settings.peek('GATEWAY_PUBLIC_URL', parsePublicUrl);
@@ -62,7 +59,7 @@ export function readServices(settings: ReadSettings, readFile: ReadFile): ReadSe
     const problems = [...(file.parsed.ok ? [] : file.parsed.problems), ...further];
     return problems.length > 0 ? bad(...problems) : file.parsed;
   });
-  // Without a word of its services the file may have had the default one.
+  // If the services of the file cannot be read, the default one may be among them.
   if (texts !== undefined && !texts.some(({ id }) => id === DEFAULT_SERVICE)) requireOwn(settings);
 
   const issuers = read('GATEWAY_ISSUERS_JSON', (text) =>
@@ -135,17 +132,12 @@ function requireOwn({ faults, isSet }: ReadSettings): void {
 }
 
 function readJsonFile(path: string, readFile: ReadFile): Parsed<string> {
-  try {
-    return good(readFile(path));
-  } catch (error) {
-    const problem = `names a file that cannot be read: ${readProblem(error)}`;
-    return bad(`${problem}; accepted: the path of a readable JSON file`);
-  }
+  return readNamedFile(path, readFile, 'a readable JSON file');
 }
 
-/** What the settings have, in the form of the file. */
+/** The keys of the settings, in the form of the file. */
 function ownTexts({ peek }: ReadSettings, { keys, keysIn }: OwnKeys): readonly ServiceText[] {
-  // One that is there twice has always been taken.
+  // A key that occurs twice in the setting has always been accepted.
   const agentPublicKeys = [...new Set(peek('GATEWAY_AGENT_PUBLIC_KEY', (text) => good(listItems(text))))];
   return [
     { id: DEFAULT_SERVICE, place: 'GATEWAY_AGENT_PUBLIC_KEY', agentPublicKeys, keys: [] },
@@ -158,7 +150,7 @@ function ownTexts({ peek }: ReadSettings, { keys, keysIn }: OwnKeys): readonly S
   ];
 }
 
-/** What is wrong with the default service where settings and file have some of it each. */
+/** Problems of a default service that is partly in the settings and partly in the file. */
 function unitedFaults({ isSet }: ReadSettings, own: OwnKeys, { parsed }: ServicesFile): readonly string[] {
   const entry = parsed.ok ? parsed.value.find(({ id }) => id === DEFAULT_SERVICE) : undefined;
   if (entry === undefined) return [];

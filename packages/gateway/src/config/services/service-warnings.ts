@@ -4,10 +4,10 @@ import type { ServiceEntry } from './services-file.ts';
 /** Each unknown key is compared with every record without `key_id`. */
 const MANY_WITHOUT_ID = 10;
 
-/** Where the settings have the keys of the default service. */
+/** The setting that has the keys of the default service. */
 export type KeysIn = 'GATEWAY_API_KEYS_JSON' | 'GATEWAY_API_KEYS_FILE';
 
-/** What is accepted and most likely not meant, of issuers. The first service is the default one. */
+/** Warnings about issuers that are accepted but probably not meant. The first service is the default one. */
 export function issuerWarnings(
   services: readonly ServiceEntry[],
   issuersInFile: (service: ServiceEntry) => boolean,
@@ -20,14 +20,14 @@ export function issuerWarnings(
   });
 }
 
-/** The agent's records may do without, since grants only narrow what its gateway permits. */
+/** Only a gateway's issuers need grants: an agent's grants narrow what its gateway permits. */
 function withoutGrants(issuers: readonly Issuer[]): readonly string[] {
   return issuers
     .filter(({ grants }) => grants.length === 0)
     .map(({ name }) => `the issuer ${name} has no grants, so its tokens may call nothing; add some`);
 }
 
-/** The same of keys. */
+/** Warnings about keys that are accepted but probably not meant. */
 export function keyWarnings(
   services: readonly ServiceEntry[],
   keysIn: KeysIn,

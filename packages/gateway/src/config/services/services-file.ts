@@ -1,52 +1,48 @@
-import { nearest } from '@svc/edge';
 import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
 import { isServiceId, SERVICE_ID_ACCEPTED } from '../../core/service-id.ts';
 import { parseAgentPublicKey } from './agent-public-key.ts';
 import { parseIssuerEntries, type IssuerRecords } from './issuers.ts';
-import { parseJsonText } from '../parse/json-array.ts';
+import { isJsonArray, isJsonObject, labelOf, parseJsonText, unknownFields } from '../parse/json.ts';
 import { parseKeyEntries } from './key-records.ts';
-import { bad, good, quoted, type Parsed } from '../parse/parsed.ts';
+import { bad, good, type Parsed } from '../parse/parsed.ts';
 
-/** docs/reference/settings.md promises both. */
+/** docs/reference/settings.md states both. */
 const MAX_SERVICES = 100;
 export const MAX_AGENT_KEYS = 100;
 const FIELDS: readonly string[] = ['id', 'agent_public_keys', 'api_keys', 'issuers'];
 const FORM = '{"services": [{"id", "agent_public_keys", "api_keys", "issuers"}, ...]}';
 
-/** One service of the file. */
 export interface ServiceEntry {
   readonly id: string;
   readonly agentPublicKeys: readonly Uint8Array[];
   readonly keys: readonly KeyRecord[];
-  /** Undefined where the file says nothing of issuers. */
+  /** Undefined if the file does not mention issuers. */
   readonly issuers: IssuerRecords | undefined;
 }
 
-/** The values of the file that may stand in it, and in settings, only once, as they were written. */
+/** The values, as they were written, that may occur only once in the file and the settings. */
 export interface ServiceText {
   readonly id: unknown;
-  /** By which problems name the service. */
+  /** How problems name the service. */
   readonly place: string;
   readonly agentPublicKeys: readonly unknown[];
   readonly keys: readonly unknown[];
 }
 
 export interface ServicesFile {
-  /** The whole file, or everything that is wrong with it, but for what stands in it twice. */
+  /** The whole file, or everything that is wrong with it except repeated values. */
   readonly parsed: Parsed<readonly ServiceEntry[]>;
   readonly texts: readonly ServiceText[];
 }
 
-/** Reads what the file of GATEWAY_SERVICES_FILE holds. `resourceOf` gives the audience of issuers that name none. */
+/** Reads the text of GATEWAY_SERVICES_FILE. `resourceOf` returns the audience of issuers that name no other. */
 export function parseServicesFile(text: string, resourceOf: (service: string) => string): ServicesFile {
   const json = parseJsonText(text, { accepted: FORM, shellHint: undefined });
   if (!json.ok) return { parsed: json, texts: [] };
-  if (!isObject(json.value)) return { parsed: bad(`is not a JSON object; accepted: ${FORM}`), texts: [] };
+  if (!isJsonObject(json.value)) return { parsed: bad(`is not a JSON object; accepted: ${FORM}`), texts: [] };
   const { services, ...others } = json.value;
-  const problems = Object.keys(others).map(
-    (field) => `unknown field ${quoted(field)}; did you mean services?`,
-  );
-  if (!isArray(services)) {
+  const problems = unknownFields(others, ['services']);
+  if (!isJsonArray(services)) {
     return { parsed: bad(...problems, `services is not a list; accepted: ${FORM}`), texts: [] };
   }
   if (services.length > MAX_SERVICES) {
@@ -57,11 +53,11 @@ export function parseServicesFile(text: string, resourceOf: (service: string) =>
   const texts: ServiceText[] = [];
   const firstOf = new Map<string, number>();
   for (const [index, value] of services.entries()) {
-    const place = `service ${index + 1}${label(value)}`;
+    const place = `service ${index + 1}${labelOf(value, 'id', isServiceId)}`;
     const entry = parseService(value, resourceOf);
     if (entry.ok) entries.push(entry.value);
     else problems.push(...entry.problems.map((problem) => `${place}: ${problem}`));
-    if (!isObject(value)) continue;
+    if (!isJsonObject(value)) continue;
     const { id, agent_public_keys: agentKeys, api_keys: keys } = value;
     texts.push({ id, place, agentPublicKeys: listOf(agentKeys), keys: listOf(keys) });
     if (typeof id !== 'string') continue;
@@ -73,23 +69,22 @@ export function parseServicesFile(text: string, resourceOf: (service: string) =>
 }
 
 function parseService(value: unknown, resourceOf: (service: string) => string): Parsed<ServiceEntry> {
-  if (!isObject(value)) return bad('is not an object; accepted: {"id", "agent_public_keys", "api_keys"}');
+  if (!isJsonObject(value)) return bad('is not an object; accepted: {"id", "agent_public_keys", "api_keys"}');
   const { id, agent_public_keys: agentKeys = [], api_keys: keyRecords = [], issuers: issuerRecords } = value;
-  const problems = Object.keys(value)
-    .filter((field) => !FIELDS.includes(field))
-    .map((field) => `unknown field ${quoted(field)}; did you mean ${nearest(field, FIELDS)}?`);
+  const problems = unknownFields(value, FIELDS);
   const isNamed = typeof id === 'string' && isServiceId(id);
   if (!isNamed) {
     problems.push(`id is ${id === undefined ? 'missing' : 'not accepted'}; accepted: ${SERVICE_ID_ACCEPTED}`);
   }
   const agentPublicKeys = parseAgentKeys(agentKeys);
-  const keys = isArray(keyRecords)
+  const keys = isJsonArray(keyRecords)
     ? parseKeyEntries(keyRecords, 'file')
     : bad('is not a list; accepted: [{"name", "key_hash", "capabilities"}, ...]');
   const issuers = parseIssuerField(issuerRecords, resourceOf(isNamed ? id : ''));
-  if (!agentPublicKeys.ok) problems.push(...under('agent_public_keys', agentPublicKeys.problems));
-  if (!keys.ok) problems.push(...under('api_keys', keys.problems));
-  if (!issuers.ok) problems.push(...under('issuers', issuers.problems));
+  if (!agentPublicKeys.ok)
+    problems.push(...agentPublicKeys.problems.map((problem) => `agent_public_keys ${problem}`));
+  if (!keys.ok) problems.push(...keys.problems.map((problem) => `api_keys ${problem}`));
+  if (!issuers.ok) problems.push(...issuers.problems.map((problem) => `issuers ${problem}`));
   if (problems.length > 0 || !isNamed || !agentPublicKeys.ok || !keys.ok || !issuers.ok) {
     return bad(...problems);
   }
@@ -97,7 +92,7 @@ function parseService(value: unknown, resourceOf: (service: string) => string): 
 }
 
 function parseAgentKeys(value: unknown): Parsed<readonly Uint8Array[]> {
-  if (!isArray(value)) return bad('is not a list; accepted: a list of base64url public keys');
+  if (!isJsonArray(value)) return bad('is not a list; accepted: a list of base64url public keys');
   if (value.length > MAX_AGENT_KEYS) {
     return bad(`has ${value.length} keys; accepted: at most ${MAX_AGENT_KEYS}`);
   }
@@ -113,29 +108,10 @@ function parseAgentKeys(value: unknown): Parsed<readonly Uint8Array[]> {
 
 function parseIssuerField(value: unknown, resource: string): Parsed<IssuerRecords | undefined> {
   if (value === undefined) return good(undefined);
-  if (!isArray(value)) return bad('is not a list; accepted: [{"name", "issuer", "grants"}, ...]');
+  if (!isJsonArray(value)) return bad('is not a list; accepted: [{"name", "issuer", "grants"}, ...]');
   return parseIssuerEntries(value, resource);
 }
 
-/** `is` and `has` follow the field as they are; what begins with a place of its own stands behind a colon. */
-function under(field: string, problems: readonly string[]): readonly string[] {
-  return problems.map((problem) => `${field} ${problem}`);
-}
-
-function label(value: unknown): string {
-  return isObject(value) && typeof value['id'] === 'string' && isServiceId(value['id'])
-    ? ` (${quoted(value['id'])})`
-    : '';
-}
-
 function listOf(value: unknown): readonly unknown[] {
-  return isArray(value) ? value : [];
-}
-
-function isArray(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonArray(value) ? value : [];
 }

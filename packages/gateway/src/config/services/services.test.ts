@@ -1,6 +1,7 @@
 import { createRawKeyPair } from '@svc/protocol';
 import { describe, expect, it } from 'vitest';
-import { loadConfig, loadServices, type Environment } from '../load.ts';
+import { loadConfig, loadServices } from '../load.ts';
+import type { Environment } from '../read-settings.ts';
 
 const HASH = `$2b$10$${'.'.repeat(53)}`;
 

@@ -2,8 +2,8 @@ import type { KeyRecord } from '../../auth/api-keys/key-record.ts';
 import { quoted } from '../parse/parsed.ts';
 
 /**
- * Keys of one principal that may not call the same, or of whom not the same is claimed: what one caller may do would
- * depend on which of its keys it used. `records` are given with their places.
+ * Problems of keys of one principal whose capabilities or claims differ: what the caller may do would depend on which of
+ * its keys it uses.
  */
 export function differingPrincipals(
   records: readonly { readonly place: string; readonly record: KeyRecord }[],
@@ -28,7 +28,7 @@ export function differingPrincipals(
   return problems;
 }
 
-/** Texts that are equal for equal values, in whatever order they were written. */
+/** Texts that are equal for equal values, in whatever order these were written. */
 function comparable({
   capabilities,
   claims,

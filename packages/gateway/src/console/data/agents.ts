@@ -13,7 +13,7 @@ export function agents({ history, nowMs, severalServices }: ConsoleState): Agent
   for (const { service, instanceId, keyId, source, sinceMs, capabilities, inFlight } of history.links) {
     const name = `${keyId} ${instanceId}`;
     const before = connected.get(name);
-    // The clock may have been ahead then.
+    // The clock may have been set back since.
     const since = new Date(Math.min(sinceMs, nowMs)).toISOString();
     connected.set(name, {
       instance_id: instanceId,

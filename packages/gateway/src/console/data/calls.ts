@@ -10,7 +10,7 @@ export function calls({ history, traceUrl }: ConsoleState, query: URLSearchParam
   const before = query.get('before');
   const all = history.records;
   const begin = before === null ? 0 : all.findIndex(({ id }) => id === Number(before)) + 1;
-  // What came before a record that is kept no more is kept no more either.
+  // If the record is no longer kept, neither are those before it.
   const rest = before !== null && begin === 0 ? [] : all.slice(begin);
   const found = rest.filter(createFilter(query));
   const page = found.slice(0, PAGE);
@@ -46,7 +46,7 @@ function shown({ id, timeMs, event }: KeptRecord, traceUrl: string | undefined):
   return { id, time: new Date(timeMs).toISOString(), ...fields, trace_url: traceUrlOf(event, traceUrl) };
 }
 
-/** Undefined for a trace that is recorded nowhere. */
+/** Undefined for a trace that is not recorded. */
 function traceUrlOf(
   { trace_id: traceId, trace_flags: flags }: RequestEvent,
   traceUrl: string | undefined,

@@ -1,29 +1,25 @@
+import type { ServiceConfig } from '../../config/model.ts';
 import type { History } from '../../telemetry/recent/history.ts';
 
-/** What the data endpoints tell of, at one moment. */
+/** What the data endpoints show, at one moment. */
 export interface ConsoleState {
   readonly history: History;
   readonly warnings: readonly string[];
-  /** Since 1970. */
   readonly nowMs: number;
-  /** By the monotonic clock of the machine, which the steps of the history count by. */
+  /** On the monotonic clock of the machine, which the steps of the history use. */
   readonly monotonicMs: number;
   readonly uptimeMs: number;
   readonly replica: string;
   readonly version: string;
-  /** Whether what is told has to say of which service it is. */
+  /** Whether answers name the service. */
   readonly severalServices: boolean;
-  readonly keys: readonly ConsoleKey[];
-  /** With `{trace_id}` in the place of the id; undefined where traces are shown nowhere. */
+  readonly services: readonly { readonly id: string; readonly keys: readonly ConsoleKey[] }[];
+  /** With `{trace_id}` in place of the id; undefined if traces are shown nowhere. */
   readonly traceUrl: string | undefined;
 }
 
-/** An API key as it is configured, without anything that it could be checked by. */
-export interface ConsoleKey {
-  readonly service: string | undefined;
-  readonly name: string;
-  readonly keyId: string | undefined;
-  /** Undefined for all capabilities. */
-  readonly permissions: readonly string[] | undefined;
-  readonly expiresAtMs: number | undefined;
-}
+/** An API key as it is configured, without anything that it could be checked against. */
+export type ConsoleKey = Pick<
+  ServiceConfig['keys'][number],
+  'name' | 'keyId' | 'capabilities' | 'expiresAtMs'
+>;

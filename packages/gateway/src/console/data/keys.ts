@@ -1,12 +1,15 @@
 import type { Keys, KeyUse, OfferedCapability } from '@svc/console/data';
-import { DEFAULT_SERVICE } from '@svc/protocol';
 import type { ConsoleKey, ConsoleState } from './console-state.ts';
 
 export function keys(state: ConsoleState): Keys {
   const { offers } = state.history;
   const offered = new Map(offers.map(({ service, capabilities }) => [service, new Set(capabilities)]));
   return {
-    keys: state.keys.map((key) => useOf(state, key, offered.get(key.service ?? DEFAULT_SERVICE))),
+    keys: state.services.flatMap(({ id, keys: records }) =>
+      records.map((record) =>
+        useOf(state, record, state.severalServices ? id : undefined, offered.get(id) ?? new Set()),
+      ),
+    ),
     capabilities: offers.flatMap(({ service, capabilities }) =>
       capabilities.map((name): OfferedCapability => ({
         name,
@@ -18,19 +21,20 @@ export function keys(state: ConsoleState): Keys {
 
 function useOf(
   { history, nowMs }: ConsoleState,
-  key: ConsoleKey,
-  offered: ReadonlySet<string> | undefined,
+  { name, keyId, capabilities, expiresAtMs }: ConsoleKey,
+  service: string | undefined,
+  offered: ReadonlySet<string>,
 ): KeyUse {
-  const { service, name, keyId, permissions, expiresAtMs } = key;
   const use = history.useOf(service ?? '', name);
+  const permissions = capabilities === '*' ? [] : [...capabilities];
   return {
     name,
     key_id: keyId,
     service,
-    permissions: permissions ?? [],
-    unknown_permissions: (permissions ?? []).filter((permission) => offered?.has(permission) !== true),
-    wildcard: permissions === undefined,
-    // The clock may have been ahead then.
+    permissions,
+    unknown_permissions: permissions.filter((permission) => !offered.has(permission)),
+    wildcard: capabilities === '*',
+    // The clock may have been set back since.
     last_used: use && new Date(Math.min(use.last.timeMs, nowMs)).toISOString(),
     calls: use?.requests ?? 0,
     expires_at: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),

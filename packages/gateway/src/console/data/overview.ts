@@ -8,7 +8,7 @@ const RECENT_S = 60;
 export function overview(state: ConsoleState): Overview {
   const { history, warnings, nowMs, monotonicMs, uptimeMs } = state;
   const step = Math.floor(monotonicMs / STEP_MS);
-  /** The step that is not over counts for as much of it as there has been. */
+  /** The current step counts only as far as it has passed. */
   const seconds = Math.max(
     1,
     Math.min(RECENT_S - STEP_MS / 1000 + (monotonicMs % STEP_MS) / 1000, uptimeMs / 1000),
@@ -45,7 +45,7 @@ export function overview(state: ConsoleState): Overview {
           series: seriesOf(series, step),
         };
       })
-      // Of a quarter of an hour without a call there is nothing to show.
+      // A capability without a call in the last quarter of an hour has nothing to show.
       .filter(({ series }) => series.calls.some((count) => count > 0)),
   };
 }

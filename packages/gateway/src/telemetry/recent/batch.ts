@@ -1,13 +1,13 @@
 import type { GatewayEvent, RequestEvent } from '../events.ts';
 
-/** How long one step of the figures is. */
+/** The length of one step of the figures. */
 export const STEP_MS = 5000;
-/** Requests that are kept as they were recorded. */
+/** How many requests are kept as they were recorded. */
 export const RECORDS_MAX = 1000;
 
 /** What a serving process has seen since its last batch. Between processes it crosses by structured clone. */
 export interface Batch {
-  /** Of the monotonic clock of the machine, which all its processes share: the system's clock may be set back. */
+  /** On the monotonic clock of the machine, which all its processes share and which is never set back. */
   readonly step: number;
   readonly total: Counted;
   readonly capabilities: readonly CountedCapability[];
@@ -29,7 +29,7 @@ export interface Counted {
 }
 
 export interface CountedCapability extends Counted {
-  /** Empty where there is only the default one. */
+  /** Empty if there is only the default service. */
   readonly service: string;
   readonly capability: string;
 }
@@ -43,9 +43,9 @@ export interface CountedKey {
 
 /** When something was seen. */
 export interface Moment {
-  /** By the monotonic clock of the machine: the order of moments. */
+  /** On the monotonic clock of the machine: for the order of moments. */
   readonly atMs: number;
-  /** Since 1970, by the system's clock: what is shown. */
+  /** Since 1970, on the system's clock: for display. */
   readonly timeMs: number;
 }
 
@@ -53,17 +53,16 @@ export interface TimedRequest extends Moment {
   readonly event: RequestEvent;
 }
 
-/** Of a link of an agent. */
 export interface LinkChange {
   readonly timeMs: number;
   readonly event: Extract<GatewayEvent, { event: 'agent_connected' | 'agent_disconnected' }>;
 }
 
-/** What is so when a batch is made. */
+/** The state when a batch is made. */
 export interface ProcessState {
-  /** Of the links of this process that have calls. */
+  /** For links of this process that have calls. */
   readonly inFlight: readonly (readonly [connId: string, calls: number])[];
-  /** Of all services; undefined where it has not changed since it was last asked for. */
+  /** Of all services; undefined if they have not changed since the last batch. */
   readonly offers: readonly ServiceOffers[] | undefined;
 }
 
@@ -77,4 +76,13 @@ export interface ServiceOffers {
     readonly keyId: string;
     readonly capabilities: readonly string[];
   }[];
+}
+
+const NS_PER_MS = 1_000_000n;
+/** The start of `performance.now` in this process, on the clock that all processes of the machine share. */
+const startedAtMs = Number(process.hrtime.bigint() / NS_PER_MS) - performance.now();
+
+/** In milliseconds, the same in all processes of the machine, and unaffected when the system's clock is set. */
+export function monotonicClock(): number {
+  return startedAtMs + performance.now();
 }

@@ -3,19 +3,18 @@ import { LATENCY_BUCKETS, p95Ms } from './latency-buckets.ts';
 
 /** A quarter of an hour. */
 export const STEPS = 180;
-/** What rates and times are told of: a minute. */
+/** Rates and times are those of the last minute. */
 const RECENT_STEPS = 12;
-/** With their latencies, 30 KB each. */
+/** Each series takes 30 KB, with its latencies. */
 const SERIES_MAX = 200;
-/** Names that are counted because they may become one of those. */
+/** Further names that are counted, because they may get a series. */
 const OTHERS_MAX = 10_000;
 
-/** What one capability, or all together, did in the last steps. */
+/** The last steps of one capability, or of all together. */
 export interface CallSeries {
   readonly service: string;
   readonly capability: string;
   readonly lastError: string;
-  /** Of a step that is over, or not yet. */
   at(step: number): { readonly calls: number; readonly errors: number; readonly p95Ms: number | null };
   /** Of the last minute. */
   recent(step: number): { readonly calls: number; readonly errors: number; readonly p95Ms: number | null };
@@ -29,7 +28,7 @@ export function createSeries(service: string, capability: string): CallSeries {
   let lastError = '';
   let newest = 0;
 
-  /** Forgets what a step of a quarter of an hour before has left. */
+  /** Clears the slots of steps that are older than a quarter of an hour. */
   function advance(step: number): void {
     for (let next = Math.max(newest + 1, step - STEPS + 1); next <= step; next++) {
       const slot = next % STEPS;
@@ -85,7 +84,7 @@ function add(to: Uint32Array, toBegin: number, from: Uint32Array, fromBegin: num
   }
 }
 
-/** The series of the busiest capabilities. Beyond their bound, a busier one takes the place of the least busy within a minute. */
+/** The series of the busiest capabilities. Beyond their bound, a busier one replaces the least busy within a minute. */
 export interface Busiest {
   add(step: number, counted: CountedCapability): void;
   readonly all: Iterable<CallSeries>;

@@ -1,11 +1,11 @@
 import { RECORDS_MAX, type Batch, type Moment, type ServiceOffers, type TimedRequest } from './batch.ts';
 import { createBusiest, createSeries, type CallSeries } from './busiest.ts';
 
-/** What the console shows of a replica: in memory, of the last quarter of an hour. */
+/** What the console shows of a replica: the last quarter of an hour, in memory. */
 export interface History {
-  /** `worker`: which process has seen it; undefined for the only one. */
+  /** `worker` is undefined for the only process. */
   add(batch: Batch, worker?: number): void;
-  /** That process is gone, and all of its links. */
+  /** The worker is gone, with all of its links. */
   left(worker: number): void;
   readonly total: CallSeries;
   readonly capabilities: Iterable<CallSeries>;
@@ -37,7 +37,7 @@ interface KnownLink {
   readonly inFlight: number;
 }
 
-/** Of keys that there were, too. */
+/** Including keys that have been removed. */
 const KEYS_MAX = 20_000;
 
 export function createHistory(): History {
@@ -96,7 +96,7 @@ export function createHistory(): History {
       return busiest.all;
     },
     get records() {
-      // What processes have seen at the same time comes from one after the other.
+      // Batches of several processes overlap in time.
       return records.toSorted((a, b) => b.atMs - a.atMs || b.id - a.id);
     },
     get dropped() {

@@ -11,7 +11,7 @@ export function latencyBucket(ms: number): number {
   return 1 + (octave - FIRST_OCTAVE) * 2 + ((us >> (octave - 1)) & 1);
 }
 
-/** Below which time 95 % of those are that are counted from `begin` on; null for none. */
+/** The 95th percentile of the counts from `begin` on; null without counts. */
 export function p95Ms(counts: Uint32Array, begin = 0): number | null {
   const end = begin + LATENCY_BUCKETS;
   let total = 0;

@@ -12,15 +12,15 @@ import {
 } from './batch.ts';
 import { LATENCY_BUCKETS, latencyBucket } from './latency-buckets.ts';
 
-/** Counts for the console what happens in one process. A call costs it a few counters and one place of a list. */
+/** Counts the events of one process for the console. A call costs a few counters and one place in a list. */
 export interface Tally {
   readonly observe: Observe;
-  /** Hands over what there is since the last time. */
+  /** Passes on what has been counted since the last time. */
   flush(): void;
 }
 
 export interface TallyOptions {
-  /** Whether an agent of the service, connected or away, has this capability: callers make up no others. */
+  /** Whether an agent of the service, connected or away, has this capability: callers cannot invent others. */
   readonly isCapability: (name: string, service: string | undefined) => boolean;
   readonly state: () => ProcessState;
   readonly onBatch: (batch: Batch) => void;
@@ -29,7 +29,7 @@ export interface TallyOptions {
   readonly now: () => number;
 }
 
-/** Nobody's calls: probes, and the links of agents. */
+/** Routes without calls: probes, and links of agents. */
 const UNKEPT: ReadonlySet<string> = new Set([
   '',
   '/healthz',
@@ -121,7 +121,7 @@ export function createTally({ isCapability, state, onBatch, wallClock, now }: Ta
     step = Math.floor(now() / STEP_MS);
   }
 
-  /** Now. What steps before have left is handed over first, so that never more than one waits. */
+  /** Returns the time. Passes on an earlier step first, so that there is never more than one. */
   function nowInStep(): number {
     const atMs = now();
     if (Math.floor(atMs / STEP_MS) !== step) flush();
@@ -144,7 +144,7 @@ export function createTally({ isCapability, state, onBatch, wallClock, now }: Ta
         } else count(countsOf(service, event.capability), event);
         count(total, event);
       } else if (event.event === 'agent_connected' || event.event === 'agent_disconnected') {
-        // First: it may begin another list.
+        // First, since it may begin a new list.
         nowInStep();
         links.push({ timeMs: wallClock(), event });
       }
@@ -152,7 +152,7 @@ export function createTally({ isCapability, state, onBatch, wallClock, now }: Ta
   };
 }
 
-/** One that was refused before it was known what it calls. */
+/** Whether it is a call that was refused before its capability was known. */
 function isCall({ route, mcp_method: mcpMethod }: RequestEvent): boolean {
   return route.endsWith('/{name}') || mcpMethod === 'tools/call';
 }

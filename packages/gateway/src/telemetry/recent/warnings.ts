@@ -1,17 +1,16 @@
 import type { Observe } from '../events.ts';
 
-/** What an operator should look at now, by what the gateway reports. */
+/** What an operator should look at now, according to the events of the gateway. */
 export interface Warnings {
   readonly observe: Observe;
   readonly current: readonly string[];
 }
 
-/** Descriptions that differ, of which there may be many. */
 const DIFFERENCES_MAX = 20;
 
 /** `atStart`: those of the configuration. */
 export function createWarnings(atStart: readonly string[]): Warnings {
-  /** By what ends them. */
+  /** One for each pair of events that begins and ends it. */
   const states = new Map<string, string>();
   const differences = new Map<string, string>();
 
@@ -21,7 +20,7 @@ export function createWarnings(atStart: readonly string[]): Warnings {
         case 'keys_reload_failed':
           states.set(
             'keys',
-            `the files of keys and services are refused, what was there before holds: ${event.message}`,
+            `the files of keys and services are refused, so their earlier contents remain valid: ${event.message}`,
           );
           return;
         case 'keys_reloaded':

@@ -7,12 +7,11 @@ import type {
   CatalogTable,
   ColumnKind,
 } from '../../driver/catalog.ts';
-import { unavailable, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
-import { ASK } from '../../engine-process/engine-questions.ts';
-import type { ReadQuestion } from '../engine/questions.ts';
+import { askRows, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
+import { grouped } from '../../sql/grouped.ts';
 
 const OWN = 'database_name = system.main.current_database() and not internal';
-/** Lists as JSON: what else comes back of them is no plain data. */
+/** Lists come back as JSON, since DuckDB's own lists are no plain data. */
 const JSON_OF = (list: string): string => `system.main.to_json(${list})::varchar`;
 
 const TABLES = `select schema_name, table_name, 'table', estimated_size::varchar, comment
@@ -30,61 +29,43 @@ type Row = readonly (string | boolean | null)[];
 
 /** Reads the engine's own lists: no row of any table. Throws `DatabaseError`. */
 export async function readCatalog(pool: EnginePool, file: string): Promise<Catalog> {
-  try {
-    return await withSession(pool, async (session) => {
-      const ask = (sql: string): Promise<readonly Row[]> => {
-        const question: ReadQuestion = { sql };
-        return session.ask(ASK.read, question);
-      };
-      const keywords = new Set((await ask(KEYWORDS)).map(([word]) => String(word)));
-      const write = (name: string): string => identifier(name, keywords);
-      const columns = grouped(await ask(COLUMNS));
-      const constraints = grouped(await ask(CONSTRAINTS));
-      return {
-        name: basename(file, extname(file)),
-        accounts: new Set<string>(),
-        tables: (await ask(TABLES)).map(([schema, name, kind, rows, comment]): CatalogTable => {
-          const own = constraints.get(keyOf(schema, name)) ?? [];
-          const keys = own.flatMap(keyOfConstraint);
-          const isMain = schema === 'main';
-          return {
-            schema: String(schema),
-            name: String(name),
-            sql: isMain ? write(String(name)) : `${write(String(schema))}.${write(String(name))}`,
-            kind: kind === 'view' ? 'view' : 'table',
-            ...commentOf(comment),
-            ...(typeof rows === 'string' ? { rows: Number(rows) } : {}),
-            rowSecurity: false,
-            columns: (columns.get(keyOf(schema, name)) ?? []).map((column) => columnOf(column, write)),
-            keys,
-            foreignKeys: own.flatMap((row) => foreignKeyOf(row, String(schema))),
-            indexes: keys.map(({ columns: [leading = ''] }) => ({ leading, partsOf: [] })),
-          };
-        }),
-      };
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+  return withSession(pool, async (session) => {
+    const ask = (sql: string): Promise<readonly Row[]> => askRows(session, sql);
+    const keywords = new Set((await ask(KEYWORDS)).map(([word]) => String(word)));
+    const write = (name: string): string => identifier(name, keywords);
+    const columns = grouped(await ask(COLUMNS), tableOf);
+    const constraints = grouped(await ask(CONSTRAINTS), tableOf);
+    return {
+      name: basename(file, extname(file)),
+      accounts: new Set<string>(),
+      tables: (await ask(TABLES)).map(([schema = null, name = null, kind, rows, comment]): CatalogTable => {
+        const own = constraints.get(tableOf([schema, name])) ?? [];
+        const keys = own.flatMap(keyOfConstraint);
+        const isMain = schema === 'main';
+        return {
+          schema: String(schema),
+          name: String(name),
+          sql: isMain ? write(String(name)) : `${write(String(schema))}.${write(String(name))}`,
+          kind: kind === 'view' ? 'view' : 'table',
+          ...commentOf(comment),
+          ...(typeof rows === 'string' ? { rows: Number(rows) } : {}),
+          rowSecurity: false,
+          columns: (columns.get(tableOf([schema, name])) ?? []).map((column) => columnOf(column, write)),
+          keys,
+          foreignKeys: own.flatMap((row) => foreignKeyOf(row, String(schema))),
+          indexes: keys.map(({ columns: [leading = ''] }) => ({ leading, partsOf: [] })),
+        };
+      }),
+    };
+  });
 }
 
 function identifier(name: string, keywords: ReadonlySet<string>): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) && !keywords.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
-function grouped(rows: readonly Row[]): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const key = keyOf(row[0], row[1]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
-  return groups;
-}
-
-function keyOf(...names: readonly unknown[]): string {
-  return JSON.stringify(names);
+function tableOf([schema, name]: Row): string {
+  return JSON.stringify([schema, name]);
 }
 
 function commentOf(comment: unknown): { readonly comment?: string } {

@@ -1,49 +1,55 @@
-import { parseSize } from '../../../capabilities/size.ts';
-import type { DatabaseConfig, DatabaseSection } from '../../driver/driver.ts';
+import { count, filledText, flag, size } from '../../../capabilities/json-schema.ts';
+import type { Driver } from '../../driver/driver.ts';
+import {
+  fileConfig,
+  fileProperty,
+  type FileConfig,
+  type FileSection,
+} from '../../engine-process/file-config.ts';
 
-export interface DuckdbConfig extends DatabaseConfig {
-  readonly file: string;
-  /** That of the capability file: relative paths in SQL are below it. */
+export interface DuckdbConfig extends FileConfig {
+  /** The folder of the capability file, below which relative paths in SQL are. */
   readonly folder: string;
   /** Absolute; folders end with a slash. */
   readonly readFiles: readonly string[];
-  /** Nobody changes the files while the agent runs. */
-  readonly isImmutable: boolean;
-  /** Of the engine of each process. */
-  readonly memoryBytes: number;
   readonly threads: number;
-  /** Whether SQL is told who calls. */
-  readonly hasCallerVariables: boolean;
 }
 
-/** The section as written, once it has passed its schema. */
-interface DuckdbSection extends DatabaseSection {
-  readonly file: string;
+interface DuckdbSection extends FileSection {
   readonly read_files?: readonly string[];
-  readonly immutable?: boolean;
-  readonly memory?: string | number;
   readonly threads?: number;
-  readonly max_connections?: number;
-  readonly caller_variables?: boolean;
 }
+
+export const section: Driver['section'] = {
+  properties: {
+    file: fileProperty,
+    read_files: {
+      type: 'array',
+      description:
+        'Files, and folders with a `/` at their end, that SQL may read by read_csv and its kin; relative to this file.',
+      items: filledText('A file or a folder.'),
+    },
+    immutable: flag('Whether nobody changes the files while the agent runs.', false),
+    memory: size('What the engine of each process may take for its queries.', '256MB'),
+    threads: count('Threads of each process.', 1, 256, 2),
+    max_connections: count('Processes that run its queries, at most.', 1, 100, 2),
+    caller_variables: flag('Whether SQL may read who calls, as `:svc_api_key_name` and its kin.', false),
+    require_readonly_account: flag("Refuse to start when the agent's user may change the files.", false),
+  },
+  required: ['file'],
+};
 
 export function configure(
-  section: DuckdbSection,
+  written: DuckdbSection,
   _texts: Readonly<Record<string, string>>,
   resolveFile: (name: string) => string,
 ): DuckdbConfig {
   return {
-    driver: section.driver ?? 'duckdb',
-    file: resolveFile(section.file),
+    ...fileConfig('duckdb', written, resolveFile),
     folder: resolveFile('.'),
-    readFiles: (section.read_files ?? []).map(
+    readFiles: (written.read_files ?? []).map(
       (path) => `${resolveFile(path).replace(/\/$/, '')}${path.endsWith('/') ? '/' : ''}`,
     ),
-    isImmutable: section.immutable ?? false,
-    memoryBytes: parseSize(section.memory ?? '256MB'),
-    threads: section.threads ?? 2,
-    hasCallerVariables: section.caller_variables ?? false,
-    maxConnections: section.max_connections ?? 2,
-    requireReadonlyAccount: section.require_readonly_account ?? false,
+    threads: written.threads ?? 2,
   };
 }

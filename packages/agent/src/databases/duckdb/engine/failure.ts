@@ -1,15 +1,15 @@
 import { Failure, type EngineFailure } from '../../engine-process/engine-questions.ts';
 
-/** DuckDB's texts begin with the kind of the error, and quote values behind it. */
+/** DuckDB's texts begin with the kind of the error and then may quote values. */
 const KIND = /^([A-Z][A-Za-z]*(?: [A-Za-z]+)*) Error:/;
 /** The kind of the error of a query whose call was stopped. */
 export const INTERRUPTED = 'INTERRUPT';
 const NO_VALUE = 'it is no value that the query takes';
-/** By the kinds of errors that values may be the reason of; an overflow is the query's. */
+/** The kinds of errors that values may cause. An overflow is the query's fault. */
 const MISTAKES: Readonly<Record<string, string>> = {
   Conversion: 'it is no value of the type that the query takes',
   'Invalid Input': NO_VALUE,
-  // Of paths in JSON, patterns and time zones.
+  // DuckDB gives these kinds for JSON paths, patterns and time zones.
   Binder: NO_VALUE,
   Syntax: NO_VALUE,
   'Not implemented': NO_VALUE,
@@ -20,12 +20,12 @@ export function kindOfError(error: unknown): string {
   return KIND.exec(text)?.[1] ?? 'Unknown';
 }
 
-/** What is passed on of an error of a run. */
+/** The part of a run's error that is passed on. */
 export function failureOf(error: unknown): EngineFailure {
   if (error instanceof Failure) return error.failure;
   const kind = kindOfError(error);
   const message = `DuckDB: ${kind} Error`;
-  // The engine serves nothing more, or is in doubt.
+  // The engine no longer serves, or its state is in doubt.
   if (kind === 'FATAL' || kind === 'INTERNAL') return { kind: 'unavailable', message };
   if (kind === 'INTERRUPT') return { kind: 'cancelled', message };
   if (kind === 'Out of Memory') {
@@ -34,7 +34,7 @@ export function failureOf(error: unknown): EngineFailure {
   return { kind: 'failed', message };
 }
 
-/** What is wrong with a value, where a value may be what the error is about; undefined for other errors. */
+/** What may be wrong with a value; undefined if no value can have caused the error. */
 export function mistakeOf(error: unknown): string | undefined {
   return error instanceof Failure ? undefined : MISTAKES[kindOfError(error)];
 }

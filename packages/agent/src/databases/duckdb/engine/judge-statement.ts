@@ -14,9 +14,14 @@ import { relationKey, schemaOfKey } from './names.ts';
 import type { DuckdbColumn, JudgeQuestion } from './questions.ts';
 import type { Schema } from './schema.ts';
 
-/** The schemas of names that have none: behind a view its own as well, also for the macros that it calls. */
+/**
+ * The schemas in which a name without a schema may be. Inside a view its own schema is added, also for the macros that
+ * it calls.
+ */
 const HOMES: readonly string[] = ['main'];
 const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
+
+type Refused = Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
 
 export type JudgedStatement =
   | {
@@ -25,11 +30,11 @@ export type JudgedStatement =
       /** Whether its outermost SELECT says how many rows there may be, and in which order they come. */
       readonly isLimited: boolean;
       readonly isOrdered: boolean;
-      /** Numbers of the parameters whose types have to be said; there are no columns then. */
+      /** Numbers of the parameters whose types have to be written. If there are any, `columns` is empty. */
       readonly untyped: readonly number[];
     }
-  /** `isTypes` where it may be the type of a parameter that is not accepted. */
-  | (Extract<JudgeAnswer<DuckdbColumn>, { ok: false }> & { readonly isTypes?: true });
+  /** `isTypes`: the type of a parameter may be the reason. */
+  | (Refused & { readonly isTypes?: true });
 
 /** Whether a statement only reads, by the tree that DuckDB makes of it, and of each view and macro that it reaches. */
 export async function judgeStatement(
@@ -40,7 +45,7 @@ export async function judgeStatement(
 ): Promise<JudgedStatement> {
   if (schema.hiding !== undefined) {
     return refused(
-      `cannot be judged: the database has a macro named ${schema.hiding}, as a function of DuckDB is: rename the macro`,
+      `cannot be judged: the database has a macro named ${schema.hiding}, like a function of DuckDB: rename the macro`,
     );
   }
   const serialized = await serialize(connection, text);
@@ -69,23 +74,18 @@ export async function judgeStatement(
     names: Extract<typeof judged, { ok: true }>['names'],
     homes: readonly string[],
   ): Promise<string | undefined> {
-    for (const name of names.relations) {
-      const relation = await problemOfRelation(name, names.commonTables, homes);
-      if (relation !== undefined) return relation;
-    }
-    for (const name of names.functions) {
-      const called = schema.macros.has(name.name)
-        ? await problemOfMacro(name.name, homes)
-        : problemOfFunction(name, allowFunctions);
-      if (called !== undefined) return called;
-    }
-    for (const name of names.tableFunctions) {
-      const called = schema.macros.has(name.name)
-        ? await problemOfMacro(name.name, homes)
-        : problemOfTableFunction(name);
-      if (called !== undefined) return called;
-    }
-    return undefined;
+    const problemOfCall = (
+      { name }: TreeName,
+      ofBuiltIn: string | undefined,
+    ): Promise<string | undefined> | string | undefined =>
+      schema.macros.has(name) ? problemOfMacro(name, homes) : ofBuiltIn;
+    return (
+      (await first(names.relations, (name) => problemOfRelation(name, names.commonTables, homes))) ??
+      (await first(names.functions, (name) =>
+        problemOfCall(name, problemOfFunction(name, allowFunctions)),
+      )) ??
+      first(names.tableFunctions, (name) => problemOfCall(name, problemOfTableFunction(name)))
+    );
   }
 
   async function problemOfRelation(
@@ -94,23 +94,19 @@ export async function judgeStatement(
     homes: readonly string[],
   ): Promise<string | undefined> {
     const keys = keysOf(name, homes);
-    // A file can be named like a table, but not without a dot.
+    // The name of a file that is read has a dot.
     if (name.schema === '' && commonTables.has(name.name) && PLAIN_NAME.test(name.name)) {
       if (schema.ownViews.has(name.name)) {
-        return `names a common table expression ${name.name}, as DuckDB names a view of its own: give it another name`;
+        return `names a common table expression ${name.name}, like a view of DuckDB: give it another name`;
       }
-      // Elsewhere in the statement the same name is that of the table or the view.
+      // Elsewhere in the statement the same name may be the table or the view.
     } else if (keys.length === 0) {
       return 'reads what is no table and no view of the database: check the names, and read files by read_csv and its kin';
     }
-    for (const key of keys) {
-      const problem = await (schema.tables.has(key) ? problemOfTable(key) : problemOfView(key, homes));
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+    return first(keys, (key) => (schema.tables.has(key) ? problemOfTable(key) : problemOfView(key, homes)));
   }
 
-  /** A name without a schema may be that of any of the homes. */
+  /** A name without a schema may be in any of the homes. */
   function keysOf({ catalog, schema: own, name }: TreeName, homes: readonly string[]): readonly string[] {
     if (catalog !== '' && catalog !== schema.catalog) return [];
     const isBare = own === '' || (catalog === '' && own === schema.catalog);
@@ -122,40 +118,27 @@ export async function judgeStatement(
     const view = schema.views.get(key);
     if (view === undefined) return 'reads a view whose text cannot be judged: write its SELECT into the SQL';
     const more = [...new Set([...homes, schemaOfKey(key)])].toSorted();
-    return behind(`view ${key}`, view, 'reads a view that', more);
+    return problemInside(view, 'reads a view that', more);
   }
 
   async function problemOfTable(key: string): Promise<string | undefined> {
     const generated = schema.tables.get(key);
     if (generated === undefined) return 'reads a table whose text cannot be judged';
-    for (const [index, expression] of generated.entries()) {
-      const how = 'reads a table with a generated column that';
-      const problem = await behind(`table ${key} ${index}`, `select ${expression}`, how, HOMES);
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+    const how = 'reads a table with a generated column that';
+    return first(generated, (expression) => problemInside(`select ${expression}`, how, HOMES));
   }
 
-  async function problemOfMacro(name: string, homes: readonly string[]): Promise<string | undefined> {
-    for (const [index, definition] of (schema.macros.get(name) ?? []).entries()) {
-      const problem = await behind(
-        `macro ${name} ${index}`,
-        definition,
-        `calls the macro ${name}, which`,
-        homes,
-      );
-      if (problem !== undefined) return problem;
-    }
-    return undefined;
+  function problemOfMacro(name: string, homes: readonly string[]): Promise<string | undefined> {
+    const how = `calls the macro ${name}, which`;
+    return first(schema.macros.get(name) ?? [], (definition) => problemInside(definition, how, homes));
   }
 
-  async function behind(
-    what: string,
+  async function problemInside(
     sql: string,
     how: string,
     homes: readonly string[],
   ): Promise<string | undefined> {
-    const key = JSON.stringify([what, ...homes]);
+    const key = JSON.stringify([sql, ...homes]);
     if (seen.has(key)) return undefined;
     seen.add(key);
     const inner = await serialize(connection, sql);
@@ -167,15 +150,24 @@ export async function judgeStatement(
   }
 }
 
-/** What stands outermost. */
+async function first<Item>(
+  items: readonly Item[],
+  problemOf: (item: Item) => Promise<string | undefined> | string | undefined,
+): Promise<string | undefined> {
+  for (const item of items) {
+    const problem = await problemOf(item);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** The modifiers of the outermost SELECT. */
 function modifiersOf(tree: Tree): readonly string[] {
   const { modifiers } = tree;
   return Array.isArray(modifiers) ? modifiers.filter(isTree).map(({ type }) => String(type)) : [];
 }
 
-type Serialized =
-  | { readonly ok: true; readonly tree: Tree }
-  | Extract<JudgeAnswer<DuckdbColumn>, { ok: false }>;
+type Serialized = { readonly ok: true; readonly tree: Tree } | Refused;
 
 async function serialize(connection: DuckdbConnection, sql: string): Promise<Serialized> {
   const reader = await connection.runAndReadAll(
@@ -232,6 +224,6 @@ async function describe(connection: DuckdbConnection, text: string): Promise<Des
   }
 }
 
-function refused(problem: string): Extract<JudgeAnswer<DuckdbColumn>, { ok: false }> {
+function refused(problem: string): Refused {
   return { ok: false, problem };
 }

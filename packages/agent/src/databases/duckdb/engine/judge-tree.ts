@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
+import { words } from '../../sql/words.ts';
 import { knownFunctions, knownTableFunctions, readingFunctions, readingOptions } from './known-functions.ts';
 import { foldName } from './names.ts';
 
 /** A part of the tree that DuckDB's own parser makes of a statement. */
 export type Tree = Readonly<Record<string, unknown>>;
 
-/** A name as it is written, lower case; `schema` and `catalog` are empty where they are not. */
+/** A name in lower case; `schema` and `catalog` are empty if they are not written. */
 export interface TreeName {
   readonly catalog: string;
   readonly schema: string;
@@ -15,12 +16,11 @@ export interface TreeName {
 /** What a tree names, to be looked up in the database. */
 interface TreeNames {
   readonly relations: readonly TreeName[];
-  /** Those that are called where a value stands. */
+  /** Functions that are called for a value. */
   readonly functions: readonly TreeName[];
   readonly tableFunctions: readonly TreeName[];
-  /** Common table expressions, lower case. */
+  /** In lower case. */
   readonly commonTables: ReadonlySet<string>;
-  /** Identifiers of its parameters. */
   readonly parameters: ReadonlySet<string>;
 }
 
@@ -28,37 +28,17 @@ export type TreeResult =
   | { readonly ok: true; readonly names: TreeNames }
   | { readonly ok: false; readonly problem: string };
 
-const NODES = new Set(['SELECT_NODE', 'SET_OPERATION_NODE', 'RECURSIVE_CTE_NODE', 'CTE_NODE']);
-const RELATIONS = new Set(['EMPTY', 'BASE_TABLE', 'SUBQUERY', 'JOIN', 'TABLE_FUNCTION', 'EXPRESSION_LIST']);
-const MODIFIERS = new Set([
-  'ORDER_MODIFIER',
-  'LIMIT_MODIFIER',
-  'LIMIT_PERCENT_MODIFIER',
-  'DISTINCT_MODIFIER',
-  'ORDER_DEFAULT',
-  'ASCENDING',
-  'DESCENDING',
-]);
-/** Classes of expressions. Whatever is none of them is refused, also what later releases bring. */
-const EXPRESSIONS = new Set([
-  'BETWEEN',
-  'CASE',
-  'CAST',
-  'COLLATE',
-  'COLUMN_REF',
-  'COMPARISON',
-  'CONJUNCTION',
-  'CONSTANT',
-  'FUNCTION',
-  'LAMBDA',
-  'OPERATOR',
-  'PARAMETER',
-  'POSITIONAL_REFERENCE',
-  'STAR',
-  'SUBQUERY',
-  'WINDOW',
-]);
-/** Where an expression of that class has a value or the name of a type, which is no part of the tree. */
+const NODES = words('SELECT_NODE SET_OPERATION_NODE RECURSIVE_CTE_NODE CTE_NODE');
+const RELATIONS = words('EMPTY BASE_TABLE SUBQUERY JOIN TABLE_FUNCTION EXPRESSION_LIST');
+const MODIFIERS = words(`
+  ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER DISTINCT_MODIFIER ORDER_DEFAULT ASCENDING DESCENDING
+`);
+/** Classes of expressions. Any other is refused, including those of later releases. */
+const EXPRESSIONS = words(`
+  BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION LAMBDA OPERATOR PARAMETER
+  POSITIONAL_REFERENCE STAR SUBQUERY WINDOW
+`);
+/** The key under which an expression of that class has a value or the name of a type, which need not be judged. */
 const PLAIN_KEYS: Readonly<Record<string, string>> = { CONSTANT: 'value', CAST: 'cast_type' };
 
 class Refused extends Error {}
@@ -88,7 +68,7 @@ export function judgeTree(root: unknown, files: ReadFiles): TreeResult {
   }
 
   function expression(part: Tree, kind: string): void {
-    if (!EXPRESSIONS.has(kind)) throw new Refused(`uses ${words(kind)}, which is not allowed: remove it`);
+    if (!EXPRESSIONS.has(kind)) throw new Refused(`uses ${spaced(kind)}, which is not allowed: remove it`);
     if (kind === 'PARAMETER') parameters.add(String(part['identifier']));
     if (kind === 'FUNCTION' || kind === 'WINDOW') functions.push(nameOf(part, 'function_name'));
   }
@@ -103,7 +83,7 @@ export function judgeTree(root: unknown, files: ReadFiles): TreeResult {
       if (readingFunctions.has(name.name)) judgeReading(name.name, called, files);
     }
     if (!NODES.has(kind) && !RELATIONS.has(kind) && !MODIFIERS.has(kind)) {
-      throw new Refused(`uses ${words(kind)}, which is not allowed: remove it`);
+      throw new Refused(`uses ${spaced(kind)}, which is not allowed: remove it`);
     }
   }
 
@@ -118,7 +98,7 @@ export function judgeTree(root: unknown, files: ReadFiles): TreeResult {
     ok: true,
     names: {
       relations,
-      // A function in FROM is an expression of the tree, too.
+      // A function in FROM is also an expression of the tree.
       functions: functions.filter(({ name }) => !called.has(name)),
       tableFunctions,
       commonTables,
@@ -155,7 +135,7 @@ function refusePath(name: string): never {
   throw new Refused(`calls ${name} with a path that is not written out: write it as a text`);
 }
 
-/** As `name = value` or `name := value`. */
+/** Options are written `name = value` or `name := value`. */
 function optionName(option: Tree): string {
   const { left } = option;
   if (option['class'] === 'COMPARISON' && isTree(left) && Array.isArray(left['column_names']))
@@ -163,7 +143,7 @@ function optionName(option: Tree): string {
   return foldName(option['alias'] ?? '');
 }
 
-/** Of a text or of a list of them; undefined for what is neither. */
+/** The texts of a literal or of a list of literals; else undefined. */
 function literalsOf(part: Tree): readonly string[] | undefined {
   if (part['class'] === 'CONSTANT') {
     const { value } = part;
@@ -175,7 +155,7 @@ function literalsOf(part: Tree): readonly string[] | undefined {
   return items.every((each) => each !== undefined) && known.length > 0 ? known : undefined;
 }
 
-/** A path with `..`, one of another system and the folder of a user are refused before they are resolved. */
+/** Refuses paths with `..`, URLs, drives and `~` before they are resolved. */
 function isWithin(path: string, { folder, paths }: ReadFiles): boolean {
   if (/(?:^|\/)\.\.(?:\/|$)/.test(path) || /^[A-Za-z][A-Za-z0-9+.-]*:/.test(path) || path.startsWith('~'))
     return false;
@@ -183,7 +163,7 @@ function isWithin(path: string, { folder, paths }: ReadFiles): boolean {
   return paths.some((each) => (each.endsWith('/') ? whole.startsWith(each) : whole === each));
 }
 
-/** What is wrong with a name that is no macro of the database. */
+/** What is wrong with a function that is no macro of the database. */
 export function problemOfFunction(
   { catalog, schema, name }: TreeName,
   allowed: readonly string[],
@@ -210,6 +190,6 @@ function nameOf(part: Tree, key: string): TreeName {
   };
 }
 
-function words(name: string): string {
+function spaced(name: string): string {
   return name.replaceAll('_', ' ');
 }

@@ -1,6 +1,4 @@
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
+import { words } from '../../sql/words.ts';
 
 /** Functions and operators of DuckDB 1.5 that read nothing but their arguments, lower case. */
 export const knownFunctions: ReadonlySet<string> = words(`
@@ -57,18 +55,18 @@ export const knownFunctions: ReadonlySet<string> = words(`
   transaction_timestamp gen_random_uuid random uuid uuidv4 uuidv7
 `);
 
-/** What stands in FROM and reads nothing but its arguments. */
+/** Table functions that read nothing but their arguments. */
 export const knownTableFunctions: ReadonlySet<string> = words(
   'unnest range generate_series repeat repeat_row json_each json_tree',
 );
 
-/** What reads files, whose paths are judged. */
+/** Table functions that read files, whose paths are judged. */
 export const readingFunctions: ReadonlySet<string> = words(`
   read_csv read_csv_auto read_json read_json_auto read_json_objects read_json_objects_auto read_ndjson read_ndjson_auto
   read_ndjson_objects read_parquet parquet_scan
 `);
 
-/** What they may be told besides. Others name files, or keep rows that could not be read. */
+/** Their allowed options. Others name files, or keep rows that could not be read. */
 export const readingOptions: ReadonlySet<string> = words(`
   all_varchar allow_quoted_nulls auto_detect auto_type_candidates binary_as_string columns comment compression
   convert_strings_to_integers dateformat date_format decimal_separator delim escape field_appearance_threshold

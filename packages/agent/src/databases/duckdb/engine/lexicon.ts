@@ -1,6 +1,6 @@
 import type { Lexicon } from '../../sql/scanner.ts';
 
-/** How DuckDB reads SQL. Texts between dollar signs and behind an E are not among it, and so are refused. */
+/** How DuckDB reads SQL, without texts between dollar signs and E'' texts, which are refused. */
 export const lexicon: Lexicon = {
   name: 'DuckDB',
   quotes: {

@@ -1,6 +1,6 @@
 /** What has to be installed beside the executable. */
 export const LIBRARY = '@duckdb/node-api';
-/** npm finds no release by `@1.5`: each has a revision behind its number, which counts as one that is not final. */
+/** npm finds no release for `@1.5`, because each has a revision after its number and so counts as a prerelease. */
 export const INSTALL: string = `\`npm install ${LIBRARY}@1.5.5-r.5\``;
 /** The releases that the closed lists were written for. */
 const TESTED = /^v1\.5\./;
@@ -32,12 +32,12 @@ interface DuckdbReader {
 export interface DuckdbStatement {
   readonly parameterCount: number;
   readonly columnCount: number;
-  /** 0 where it cannot be told. */
+  /** 0 if unknown. */
   parameterTypeId(index: number): number;
-  /** Throws where it cannot be told. */
+  /** Throws if unknown. */
   parameterType(index: number): { toString(): string };
   columnName(index: number): string;
-  /** 0 for all of a statement that has a parameter without a type. */
+  /** 0 for every column if a parameter has no type. */
   columnTypeId(index: number): number;
   columnType(index: number): { toString(): string; readonly alias?: string };
   bindNull(index: number): void;
@@ -55,7 +55,7 @@ export interface DuckdbStream {
   fetchChunk(): Promise<{ readonly rowCount: number; getRows(): readonly (readonly unknown[])[] } | null>;
 }
 
-/** Throws an error with what to do. */
+/** The error that it throws says what to do. */
 export function loadLibrary(path: string): DuckdbModule {
   const loaded: unknown = require(path);
   if (!isLibrary(loaded)) throw new Error(`${LIBRARY} is not what it should be: run ${INSTALL}`);

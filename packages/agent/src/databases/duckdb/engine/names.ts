@@ -1,9 +1,9 @@
-/** Like DuckDB, which tells large and small letters of ASCII alone not apart: by Unicode the Kelvin sign would be a k. */
+/** DuckDB ignores the case of ASCII letters only. By the rules of Unicode the Kelvin sign would be a k. */
 export function foldName(text: unknown): string {
   return String(text).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Of a table or a view. Names may have dots in them. */
+/** The key of a table or a view. Names may contain dots. */
 export function relationKey(schema: string, name: string): string {
   return JSON.stringify([foldName(schema), foldName(name)]);
 }

@@ -4,7 +4,7 @@ import { kindOfError } from './failure.ts';
 import { loadLibrary, type DuckdbConnection, type DuckdbModule } from './library.ts';
 import type { OpenQuestion } from './questions.ts';
 
-/** A database that is open for reading, in an engine that can do nothing else and opens nothing else. */
+/** A database that is open for reading, in an engine that can do nothing else. */
 export interface OpenFile {
   readonly connection: DuckdbConnection;
   /** Whether it is still the file of that name. */
@@ -14,7 +14,7 @@ export interface OpenFile {
 /** Throws `Failure`. */
 export async function openFile(question: OpenQuestion): Promise<OpenFile> {
   const { file, folder, library } = question;
-  // Relative paths in SQL are those of the capability file.
+  // Relative paths in SQL start at the folder of the capability file.
   process.chdir(folder);
   const { DuckDBInstance } = libraryOf(library);
   const { dev, ino } = statSync(file);
@@ -49,11 +49,11 @@ async function create(
       allow_community_extensions: 'false',
       memory_limit: `${memoryBytes}B`,
       threads: String(threads),
-      // What does not fit into memory fails instead of being written to a file.
+      // A query that does not fit into memory fails; DuckDB must not write a file.
       temp_directory: '',
     });
     const connection = await instance.connect();
-    // Written as [...] it would be a macro of the file, if that has one of this name.
+    // The syntax [...] would call a macro of the file if it has one named list_value.
     const listed = (paths: readonly string[]): string =>
       `system.main.list_value(${paths.map(quoted).join(', ')})`;
     for (const setting of [
@@ -77,7 +77,7 @@ function adviceFor(text: string): string {
   if (/set lock on file/.test(text)) {
     return 'another program has the file open for writing: it can be served when that is done, or serve a copy';
   }
-  // It would read a CSV file in memory, and a file of SQLite by an extension.
+  // DuckDB would read a CSV file into memory, and an SQLite file by an extension.
   if (/not a valid DuckDB database|in-memory database|is an existing extension/.test(text)) {
     return 'the file is no DuckDB database: check file';
   }

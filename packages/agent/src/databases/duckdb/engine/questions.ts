@@ -3,7 +3,7 @@ import type { CapabilityLimits, ParamType } from '../../../capabilities/model.ts
 
 /** Its answer is an empty object. */
 export interface OpenQuestion {
-  /** Of the library, as Node.js loads it. */
+  /** The path of the library. */
   readonly library: string;
   readonly file: string;
   readonly folder: string;
@@ -14,7 +14,7 @@ export interface OpenQuestion {
 
 /** Its answer is a `JudgedStatement`. */
 export interface JudgeQuestion {
-  /** With $1, $2 and so on for its parameters. */
+  /** With $1, $2 and so on as placeholders. */
   readonly text: string;
   readonly parameters: number;
   readonly allowFunctions: readonly string[];
@@ -23,33 +23,28 @@ export interface JudgeQuestion {
 /** A kind of question beside those of `ASK`. */
 export const ASK_PROBE = 6;
 
-/** Asks what DuckDB makes of a statement that has been judged, without running it. Its answer is a `ProbeAnswer`. */
+/** Asks for the types that DuckDB finds in a judged statement, without running it. Its answer is a `ProbeAnswer`. */
 export interface ProbeQuestion {
   readonly text: string;
-  /** What to bind, as a call would: then the statement is planned with it. */
+  /** Values to bind as a call would. With them the statement is planned. */
   readonly bound?: readonly (readonly [type: ParamType, value: unknown])[];
 }
 
 export interface ProbeAnswer {
-  /** Of its parameters, as DuckDB writes them; null for one that it cannot tell. */
+  /** The types of the parameters as DuckDB writes them; null if unknown. */
   readonly types: readonly (string | null)[];
-  /** The kind of the error, where there was one. */
+  /** The kind of the error, if there was one. */
   readonly error?: string;
 }
 
 export interface DuckdbColumn {
   readonly name: string;
-  /** As DuckDB writes it, such as `DECIMAL(5,2)`, or `JSON`. */
+  /** As DuckDB writes it, such as `DECIMAL(5,2)`. */
   readonly type: string;
 }
 
-/** A statement of the driver itself. Its answer is the rows, as lists. */
-export interface ReadQuestion {
-  readonly sql: string;
-}
-
 export interface QueryDefinition {
-  /** That of the capability, to be judged anew in each process: the file may be another by then. */
+  /** The statement of the capability. Each process judges it again, since the file may have changed. */
   readonly judged: JudgeQuestion;
   /** The SELECT around it: see `wrapSelect`. */
   readonly text: string;

@@ -1,4 +1,4 @@
-import { Failure, type RunQuestion } from '../../engine-process/engine-questions.ts';
+import { Failure, type ReadQuestion, type RunQuestion } from '../../engine-process/engine-questions.ts';
 import { RowTexts } from '../../engine-process/row-texts.ts';
 import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
@@ -7,14 +7,12 @@ import { failureOf, INTERRUPTED, kindOfError, mistakeOf } from './failure.ts';
 import { judgeStatement } from './judge-statement.ts';
 import type { DuckdbConnection, DuckdbStatement, DuckdbStream } from './library.ts';
 import { openFile, type OpenFile } from './open-file.ts';
-import { probeStatement } from './probe-statement.ts';
 import type {
   JudgeQuestion,
   OpenQuestion,
   ProbeAnswer,
   ProbeQuestion,
   QueryDefinition,
-  ReadQuestion,
 } from './questions.ts';
 import { readSchema, type Schema } from './schema.ts';
 
@@ -23,7 +21,7 @@ export class QueryRunner {
   readonly #question: OpenQuestion;
   readonly #file: OpenFile;
   readonly #schema: Schema;
-  /** Kept from when they are told of: the first run of a query may be stopped before it is prepared. */
+  /** Kept on arrival, because the first run of a query may be stopped before the query is prepared. */
   readonly #definitions = new Map<number, QueryDefinition>();
   readonly #statements = new Map<number, DuckdbStatement>();
 
@@ -96,7 +94,7 @@ export class QueryRunner {
   }
 }
 
-/** Which values alone are refused in the same way. */
+/** The values that are refused in the same way by themselves. */
 async function faultsOf(
   connection: DuckdbConnection,
   { judged, probes, params }: QueryDefinition,
@@ -122,7 +120,7 @@ async function faultsOf(
   return faults.all;
 }
 
-/** Each parameter as the type that DuckDB takes it for, which it casts a text to. */
+/** A probe for each parameter that casts it to the type that DuckDB finds for it. */
 async function castsOf(connection: DuckdbConnection, text: string): Promise<readonly ValueProbe[]> {
   const statement = await connection.prepare(text);
   try {
@@ -135,6 +133,31 @@ async function castsOf(connection: DuckdbConnection, text: string): Promise<read
   } finally {
     statement.destroySync();
   }
+}
+
+/** The types that DuckDB finds for parameters, and whether it accepts the bound values. Does not run the statement. */
+async function probeStatement(
+  connection: DuckdbConnection,
+  { text, bound = [] }: ProbeQuestion,
+): Promise<ProbeAnswer> {
+  let statement: DuckdbStatement | undefined;
+  try {
+    statement = await connection.prepare(bound.length === 0 ? text : `explain ${text}`);
+    const types = typesOf(statement);
+    for (const [index, [type, value]] of bound.entries()) bindValue(statement, index + 1, type, value);
+    if (bound.length > 0) await statement.runAndReadAll();
+    return { types };
+  } catch (error) {
+    return { types: [], error: kindOfError(error) };
+  } finally {
+    statement?.destroySync();
+  }
+}
+
+function typesOf(statement: DuckdbStatement): readonly (string | null)[] {
+  return Array.from({ length: statement.parameterCount }, (_, index) =>
+    statement.parameterTypeId(index + 1) === 0 ? null : statement.parameterType(index + 1).toString(),
+  );
 }
 
 async function collect({ limits, required }: QueryDefinition, stream: DuckdbStream): Promise<Buffer> {
@@ -153,7 +176,7 @@ async function collect({ limits, required }: QueryDefinition, stream: DuckdbStre
 }
 
 const MAY_HAVE_INFINITY = /NaN|Infinity|inf/;
-/** Texts whole, so that what they say stays. */
+/** Matches texts as a whole, so that their content stays. */
 const INFINITY = /"(?:[^"\\]|\\.)*"|-?(?:NaN|nan|Infinity|inf)/g;
 
 /** In lists and structs DuckDB writes numbers that JSON does not have. */

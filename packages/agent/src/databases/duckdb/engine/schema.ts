@@ -1,21 +1,21 @@
-import { scanSql, type SqlToken } from '../../sql/scanner.ts';
+import { closingAfter, isOperator, isWord } from '../../sql/places/tokens.ts';
+import { scanSql } from '../../sql/scanner.ts';
 import { lexicon } from './lexicon.ts';
 import type { DuckdbConnection } from './library.ts';
 import { foldName, relationKey } from './names.ts';
 
 /** What the database has, by names in lower case. The file cannot change while it is open. */
 export interface Schema {
-  /** Name of the database. */
   readonly catalog: string;
-  /** The expressions of generated columns by the key of their table; undefined where they cannot be told. */
+  /** The expressions of generated columns by the key of their table; undefined if they cannot be read. */
   readonly tables: ReadonlyMap<string, readonly string[] | undefined>;
-  /** The SELECT of each view by its key; undefined where it cannot be told. */
+  /** The SELECT of each view by its key; undefined if it cannot be read. */
   readonly views: ReadonlyMap<string, string | undefined>;
-  /** Views of DuckDB itself that a name without a schema reaches. */
+  /** DuckDB's own views that a name without a schema reaches. */
   readonly ownViews: ReadonlySet<string>;
-  /** What macros stand for, each as a SELECT, by their names alone. */
+  /** The bodies of macros, each as a SELECT, by name. */
   readonly macros: ReadonlyMap<string, readonly string[]>;
-  /** A macro that has the name of a function of DuckDB: parts of SQL that name no function, as `a[1]`, may run it. */
+  /** A macro named like a function of DuckDB. SQL that names no function, such as `a[1]`, may run it. */
   readonly hiding: string | undefined;
 }
 
@@ -61,40 +61,28 @@ export async function readSchema(connection: DuckdbConnection): Promise<Schema> 
   };
 }
 
-/** What stands between the parentheses of each `GENERATED ALWAYS AS(...)`, as DuckDB writes it. */
+/** The expression of each `GENERATED ALWAYS AS(...)`, as DuckDB writes it. */
 function generatedBy(sql: string): readonly string[] | undefined {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return undefined;
   const { tokens } = scanned;
-  const isWord = (index: number, word: string): boolean =>
-    tokens[index]?.kind === 'word' && tokens[index]?.text.toUpperCase() === word;
   return tokens.flatMap((_, index) => {
-    if (!['GENERATED', 'ALWAYS', 'AS'].every((word, at) => isWord(index + at, word))) return [];
+    if (![/^generated$/i, /^always$/i, /^as$/i].every((word, at) => isWord(tokens[index + at], word)))
+      return [];
     const opening = index + 3;
-    return [sql.slice(tokens[opening]?.end, tokens[closingOf(tokens, opening)]?.start)];
+    return [sql.slice(tokens[opening]?.end, tokens[closingAfter(tokens, opening)]?.start)];
   });
 }
 
-/** Where the parenthesis that opens there is closed. */
-function closingOf(tokens: readonly SqlToken[], opening: number): number {
-  let depth = 0;
-  return tokens.findIndex(({ kind, text }, index) => {
-    if (index < opening || kind !== 'operator') return false;
-    if (text === '(') depth += 1;
-    if (text === ')') depth -= 1;
-    return depth === 0;
-  });
-}
-
-/** What stands behind AS in `CREATE VIEW v (a, b) AS SELECT ...;`. */
+/** The text after AS in `CREATE VIEW v (a, b) AS SELECT ...;`. */
 function queryOfView(sql: string): string | undefined {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return undefined;
   let depth = 0;
-  for (const { kind, text, end } of scanned.tokens) {
-    if (text === '(' && kind === 'operator') depth += 1;
-    if (text === ')' && kind === 'operator') depth -= 1;
-    if (kind === 'word' && depth === 0 && text.toUpperCase() === 'AS') return sql.slice(end);
+  for (const token of scanned.tokens) {
+    if (isOperator(token, '(')) depth += 1;
+    if (isOperator(token, ')')) depth -= 1;
+    if (depth === 0 && isWord(token, /^as$/i)) return sql.slice(token.end);
   }
   return undefined;
 }

@@ -1,42 +1,35 @@
 import type { ResultType } from '../../../capabilities/model.ts';
 import type { StatementDescription } from '../../driver/describe-statement.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
-import { describedAs, undeclaredCapability } from '../../sql/undeclared-capability.ts';
+import { describeStatement as describe } from '../../sql/verify/describe-statement.ts';
 import { lexicon } from '../engine/lexicon.ts';
+import type { DuckdbColumn } from '../engine/questions.ts';
 import { readStatement } from './read-statement.ts';
 import { judge } from './verify-capabilities.ts';
 import { convertColumn } from './wrap-select.ts';
 
-/** The first that fits. */
-const TYPES: readonly ResultType[] = [
-  'boolean',
-  'integer',
-  'number',
-  'date',
-  'datetime',
-  'array',
-  'object',
-  'string',
-];
+const TYPES = ['boolean', 'integer', 'number', 'date', 'datetime', 'array', 'object', 'string'] as const;
 
-/** Each parameter is proposed as text, which takes the type that DuckDB finds for it. */
-export async function describeStatement(
+/** A parameter that is proposed as text takes the type that DuckDB finds for it. */
+export function describeStatement(
   session: EngineSession,
   name: string,
   sql: string,
 ): Promise<StatementDescription> {
-  const capability = undeclaredCapability(name, sql, lexicon);
-  const result = readStatement(capability);
-  if (!result.ok) return result;
-  const found = await judge(session, capability, result.read);
-  if (!found.ok) return found;
-  const fields = found.judged.columns.map((column) => ({
-    name: column.name,
-    // JSON may be of any kind: only its text gives each of them.
-    type:
-      column.type === 'JSON'
-        ? ('string' as const)
-        : (TYPES.find((type) => convertColumn(type, column.type, 'q.a').ok) ?? 'string'),
-  }));
-  return describedAs(capability, fields);
+  return describe(
+    name,
+    sql,
+    lexicon,
+    async (capability) => {
+      const result = readStatement(capability);
+      return result.ok ? judge(session, capability, result.read) : result;
+    },
+    typeOf,
+  );
+}
+
+function typeOf({ type: found }: DuckdbColumn): ResultType {
+  // JSON may be of any kind: only its text gives each of them.
+  if (found === 'JSON') return 'string';
+  return TYPES.find((type) => convertColumn(type, found, 'q.a').ok) ?? 'string';
 }

@@ -3,12 +3,12 @@ import { placeOf, type Place } from '../../sql/places/parameter-place.ts';
 import { findAtLevel, isOperator, isWord } from '../../sql/places/tokens.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
-/** What reads JSON, and so gets the text of an array or an object. */
+/** Functions that read JSON, and so get the text of an array or an object. */
 const JSON_READERS = /^(?:json|from_json)/;
 
-/** How the value of an array or an object stands in the text. */
+/** How the value of an array or an object is written in the SQL. */
 export type ListForm =
-  /** As the rows of a subquery behind IN. */
+  /** As the rows of a subquery after IN. */
   | 'rows'
   /** As a list of DuckDB. */
   | 'list'
@@ -22,7 +22,7 @@ export function formOf(body: readonly SqlToken[], index: number, { type }: Param
   return readsJson(body, index, place) ? 'json' : 'list';
 }
 
-/** Whether what DuckDB finds for a place can be what the parameter is given as. Null is what it cannot tell. */
+/** Whether the parameter can be written as the type that DuckDB finds for its place; null if DuckDB finds none. */
 export function takesList(
   body: readonly SqlToken[],
   index: number,
@@ -70,14 +70,14 @@ const INTEGER_BITS: Readonly<Record<string, bigint>> = {
   BIGINT: 64n,
 };
 
-/** The rows that IN compares with; of null it is one that is null. `found` is the type of what is compared. */
+/** The rows that IN compares with: a single null for null. `found` is the type of the other operand. */
 export function rowsOf(number: number, { items }: ParamSchema, found: string | null): string {
   const type = items?.type ?? 'string';
   if (type === 'integer') {
     const list = `CAST(CAST($${number} AS JSON) AS HUGEINT[])`;
     const bits = INTEGER_BITS[found ?? ''];
     if (bits === undefined) return unnested(list);
-    // What the column cannot hold is in no row. As HUGEINT the column would be converted row by row.
+    // Values that the column cannot hold are left out. As HUGEINT every value of the column would be converted.
     const end = 2n ** (bits - 1n);
     return `SELECT CAST(v AS ${found}) FROM (${unnested(list)}) u(v) WHERE v BETWEEN ${-end} AND ${end - 1n} OR v IS NULL`;
   }

@@ -1,5 +1,6 @@
 import type { FunctionRule } from '../../sql/probes/probe-texts.ts';
 import type { ProbeDialect } from '../../sql/probes/value-probes.ts';
+import { each } from '../../sql/words.ts';
 import { lexicon } from '../engine/lexicon.ts';
 
 const DOCUMENT = "'{}'";
@@ -24,50 +25,31 @@ export const probeDialect: Omit<ProbeDialect, 'placeholder'> = {
     hasOthers: true,
     guards: ['if', 'try'],
     functions: {
-      regexp_matches: searching,
-      regexp_full_match: searching,
-      regexp_split_to_array: searching,
+      ...each(
+        `regexp_matches regexp_full_match regexp_split_to_array string_split_regex str_split_regex`,
+        searching,
+      ),
       regexp_split_to_table: { ...searching, as: 'regexp_split_to_array' },
-      string_split_regex: searching,
-      str_split_regex: searching,
       regexp_replace: { args: ["''", "'x'", "''", "'g'"] },
-      regexp_extract: { args: ["''", "'x'", '0', "'c'"] },
-      regexp_extract_all: { args: ["''", "'x'", '0', "'c'"] },
-      strptime: parsing,
-      try_strptime: parsing,
+      ...each('regexp_extract regexp_extract_all', { args: ["''", "'x'", '0', "'c'"] }),
+      ...each('strptime try_strptime', parsing),
       strftime: { args: [MOMENT, "'%Y'"] },
-      date_trunc: ofPart,
-      datetrunc: ofPart,
-      date_part: ofPart,
-      datepart: ofPart,
-      date_diff: { args: ["'day'", MOMENT] },
-      datediff: { args: ["'day'", MOMENT] },
-      date_sub: { args: ["'day'", MOMENT] },
-      datesub: { args: ["'day'", MOMENT] },
+      ...each('date_trunc datetrunc date_part datepart', ofPart),
+      ...each('date_diff datediff date_sub datesub', { args: ["'day'", MOMENT] }),
       timezone: { args: ["'UTC'", ZONED] },
       time_bucket: { args: ["interval '1 day'", MOMENT] },
-      json: { args: [DOCUMENT] },
-      json_array_length: reading,
-      json_extract: reading,
-      json_extract_path: reading,
-      json_extract_path_text: reading,
-      json_extract_string: reading,
-      json_value: reading,
-      json_exists: reading,
-      json_keys: reading,
-      json_type: reading,
-      json_contains: { args: [DOCUMENT] },
-      json_merge_patch: { args: [DOCUMENT] },
-      json_structure: { args: [DOCUMENT] },
-      json_transform: { args: [DOCUMENT] },
-      json_transform_strict: { args: [DOCUMENT] },
-      from_json: { args: [DOCUMENT] },
-      from_json_strict: { args: [DOCUMENT] },
-      json_each: { ...reading, as: 'json_extract' },
-      json_tree: { ...reading, as: 'json_extract' },
-      quantile: { args: ['1', '0.5'] },
-      quantile_cont: { args: ['1', '0.5'] },
-      quantile_disc: { args: ['1', '0.5'] },
+      ...each(
+        `json json_contains json_merge_patch json_structure json_transform json_transform_strict from_json
+        from_json_strict`,
+        { args: [DOCUMENT] },
+      ),
+      ...each(
+        `json_array_length json_extract json_extract_path json_extract_path_text json_extract_string
+        json_value json_exists json_keys json_type`,
+        reading,
+      ),
+      ...each('json_each json_tree', { ...reading, as: 'json_extract' }),
+      ...each('quantile quantile_cont quantile_disc', { args: ['1', '0.5'] }),
       ntile: { args: ['1'], behind: ' over ()' },
     },
     operators: {

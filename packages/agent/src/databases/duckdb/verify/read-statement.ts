@@ -1,9 +1,10 @@
 import type { Capability, Param, ParamType } from '../../../capabilities/model.ts';
-import type { VerificationFault } from '../../driver/errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { faultAt } from '../../sql/fault-at.ts';
-import { fillTemplate } from '../../sql/fill-template.ts';
+import { refused, type ReadResult } from '../../sql/fault-at.ts';
+import { fillTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
+import { bodyOf } from '../../sql/one-select.ts';
+import { isOperator, parameterIndexes } from '../../sql/places/tokens.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import type { EngineParam } from '../../engine-process/engine-queries.ts';
 import { lexicon } from '../engine/lexicon.ts';
@@ -11,59 +12,51 @@ import { formOf, listOf, rowsOf, type ListForm } from './list-places.ts';
 
 export interface ReadStatement {
   readonly text: (typing: Typing) => string;
-  /** Asks for the type of one reference, which is $1; the others are NULL. */
+  /** The text with $1 for one reference and NULL for the others, which asks for its type. */
   readonly probe: (reference: number) => string;
   readonly references: readonly ParameterReference[];
   /** Without comments and without the semicolons at its end. */
   readonly body: readonly SqlToken[];
-  /** In the order of their numbers. */
   readonly params: readonly EngineParam[];
-  /** Those of the parameters that say who calls, and that the capability has not declared. */
+  /** The parameters that name the caller and that the capability does not declare. */
   readonly callerParams: readonly string[];
 }
 
 /** One place of a parameter in the SQL. */
 export interface ParameterReference {
-  /** Of its parameter: that of `$1` is 1. */
   readonly number: number;
   readonly param: Param;
-  /** Of its token. */
+  /** The index of its token. */
   readonly index: number;
-  /** Of an array or an object. */
+  /** For an array or an object. */
   readonly form?: ListForm;
 }
 
-/** What the text says of types. */
+/** The types that the text writes. */
 export interface Typing {
-  /** The types that DuckDB finds, in the order of the references; null for what it cannot tell. */
+  /** The types that DuckDB finds, in the order of the references; null if unknown. */
   readonly found: readonly (string | null)[];
   /** Numbers of the parameters that are cast to their declared type. */
   readonly untyped: ReadonlySet<number>;
-  /** By references, other types that they are cast to. */
+  /** Other types to which references are cast. */
   readonly casts: ReadonlyMap<number, string>;
 }
 
-export type ReadResult =
-  | { readonly ok: true; readonly read: ReadStatement }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
-/** Finds the parameters; what the statement does, DuckDB's own parser says. */
-export function readStatement(capability: Capability): ReadResult {
+/** Finds the parameters. DuckDB's own parser judges what the statement does. */
+export function readStatement(capability: Capability): ReadResult<ReadStatement> {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
-  if (!scanned.ok) return refused(capability, scanned.problem);
+  if (!scanned.ok) return refused(capability, { message: scanned.problem });
   const { tokens } = scanned;
-  const body = withoutEnd(tokens.filter(({ kind }) => kind !== 'comment'));
+  const body = bodyOf(tokens);
   const problem = problemOfBody(body);
-  if (problem !== undefined) return refused(capability, problem);
+  if (problem !== undefined) return refused(capability, { message: problem });
   const own = callerParams(namesOfParameters(body), capability);
   const cut = cutAtParameters(sql, tokens, body, [...capability.params, ...own]);
-  const faults = [...reservedNames(capability), ...(cut.ok ? [] : cut.faults)].map(({ param, ...fault }) =>
-    faultAt(capability, fault, param),
-  );
-  if (!cut.ok || faults.length > 0) return { ok: false, faults };
+  const faults = [...reservedNames(capability), ...(cut.ok ? [] : cut.faults)];
+  if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const { template } = cut;
-  const places = body.flatMap(({ kind }, index) => (kind === 'parameter' ? [index] : []));
+  const places = parameterIndexes(body);
   const references = template.references.flatMap((param, at): readonly ParameterReference[] => {
     const [declared, index = -1] = [template.params[param], places[at]];
     if (declared === undefined) return [];
@@ -79,12 +72,10 @@ export function readStatement(capability: Capability): ReadResult {
       text: (typing) =>
         fillTemplate(template, placeholders, (placeholder) => ({
           text: written(placeholder, placeholder.at, typing),
-          offset: 0,
         })).text,
       probe: (reference) =>
         fillTemplate(template, placeholders, ({ at }) => ({
           text: at === reference ? '$1' : 'NULL',
-          offset: 0,
         })).text,
       references,
       body,
@@ -117,7 +108,7 @@ export function castOf(
   return typing.casts.get(at) ?? (isCast ? CASTS[schema.type] : undefined);
 }
 
-/** A number is always cast: DuckDB would round it to the digits of the column that it is compared with. */
+/** A number is always cast, since DuckDB would round it to the digits of the column it is compared with. */
 export const CASTS: Readonly<Record<ParamType, string>> = {
   integer: 'BIGINT',
   number: 'DOUBLE',
@@ -130,25 +121,14 @@ export const CASTS: Readonly<Record<ParamType, string>> = {
   object: 'JSON',
 };
 
-function withoutEnd(tokens: readonly SqlToken[]): readonly SqlToken[] {
-  let end = tokens.length;
-  while (tokens[end - 1]?.kind === 'operator' && tokens[end - 1]?.text === ';') end -= 1;
-  return tokens.slice(0, end);
-}
-
 function problemOfBody(body: readonly SqlToken[]): string | undefined {
-  const first = body.find(({ kind, text }) => kind !== 'operator' || text !== '(');
+  const first = body.find((token) => !isOperator(token, '('));
   if (first === undefined) return 'is empty: write one SELECT';
   if (first.kind !== 'word' || !/^(?:select|with|from|values)$/i.test(first.text))
     return 'is no SELECT: only one statement that begins with SELECT, WITH, FROM or VALUES is allowed';
-  if (body.some(({ kind, text }) => kind === 'operator' && text === ';'))
-    return 'has more than one statement: write one SELECT';
-  // Parameters of DuckDB's own, and texts between dollar signs.
+  if (body.some((token) => isOperator(token, ';'))) return 'has more than one statement: write one SELECT';
+  // DuckDB's own parameters, and texts between dollar signs.
   if (body.some(({ kind, text }) => kind === 'word' && text.includes('$')))
     return 'uses $: write parameters as :name, and texts between single quotes';
   return undefined;
-}
-
-function refused(capability: Capability, message: string): ReadResult {
-  return { ok: false, faults: [faultAt(capability, { message })] };
 }

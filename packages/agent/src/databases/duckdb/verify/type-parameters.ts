@@ -1,5 +1,5 @@
 import type { ParamType } from '../../../capabilities/model.ts';
-import type { ParameterFault } from '../../sql/create-template.ts';
+import type { ParameterFault } from '../../sql/template.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
 import { misplacedMessage } from '../../sql/places/list-places.ts';
 import { placeOf } from '../../sql/places/parameter-place.ts';
@@ -10,7 +10,7 @@ import { CASTS, type ParameterReference, type ReadStatement, type Typing } from 
 
 const NUMBERS = /^(?:U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|FLOAT|DOUBLE|DECIMAL\(.*)$/;
 const MOMENTS = /^(?:DATE|TIMESTAMP.*)$/;
-/** Types that a value is converted to without becoming another one. A text is converted by what it says, or refused. */
+/** Types to which a value is converted without changing. A text is parsed or refused. */
 const FITTING: Readonly<Record<ParamType, RegExp>> = {
   integer: new RegExp(`${NUMBERS.source}|^VARCHAR$`),
   number: new RegExp(`${NUMBERS.source}|^VARCHAR$`),
@@ -22,7 +22,7 @@ const FITTING: Readonly<Record<ParamType, RegExp>> = {
   array: /^/,
   object: /^/,
 };
-/** What is bound to see whether DuckDB takes values of that type. */
+/** Values that are bound to see whether DuckDB accepts the type. */
 const SAMPLES: Readonly<Record<ParamType, unknown>> = {
   integer: 1,
   number: 1,
@@ -35,7 +35,7 @@ const SAMPLES: Readonly<Record<ParamType, unknown>> = {
   object: {},
 };
 
-/** The types that DuckDB finds for the places of parameters, each by itself. */
+/** The types that DuckDB finds for the places of parameters, one by one. */
 export async function findTypes(
   session: EngineSession,
   { references, probe }: ReadStatement,
@@ -48,7 +48,7 @@ export async function findTypes(
   return found;
 }
 
-/** What is wrong with parameters of types that DuckDB would take for others, or fail for at each call. */
+/** Faults of parameters whose type DuckDB would take for another, or refuse at each call. */
 export function misfits(
   { references, body }: ReadStatement,
   found: readonly (string | null)[],
@@ -70,7 +70,7 @@ export function misfits(
   return [...new Map(faults.map((fault) => [fault.param, fault])).values()];
 }
 
-/** Arrays that DuckDB may not take where they stand: it says so of the whole statement alone. */
+/** Arrays that DuckDB may refuse: it names only the whole statement. */
 export function suspectLists({ references, body }: ReadStatement): readonly ParameterFault[] {
   return references.flatMap(({ param: { name, schema }, index, form }) =>
     form === 'list' ? [{ param: name, message: listMessage(body, index, name, schema.type) }] : [],
@@ -78,8 +78,8 @@ export function suspectLists({ references, body }: ReadStatement): readonly Para
 }
 
 /**
- * Casts the parameters of types that DuckDB does not take where they stand as they are bound, though it has found another
- * type there before it knew them: as what it has found, or else as what is declared.
+ * Casts the parameters whose bound type DuckDB refuses in their place: to the type that it has found there, or else to
+ * the declared one.
  */
 export async function castUnbound(
   session: EngineSession,

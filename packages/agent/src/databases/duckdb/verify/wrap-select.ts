@@ -1,12 +1,11 @@
 import type { CapabilityLimits, ResultType } from '../../../capabilities/model.ts';
 
-/** A field of the result, with what stands for its value in SQL. */
 export interface OutputField {
   readonly name: string;
   readonly nullable: boolean;
-  /** JSON text of the value, where it is not absent. */
+  /** SQL for the JSON text of the value, unless it is absent. */
   readonly json: string;
-  /** Whether the value is null, or none that JSON has. */
+  /** SQL for whether the value is null or JSON cannot hold it. */
   readonly absent: string;
 }
 
@@ -19,11 +18,11 @@ const FLOATS = /^(?:FLOAT|DOUBLE)$/;
 const TIMES = /^TIMESTAMP(?:_S|_MS|_NS)?$/;
 const LISTS = /\[\d*\]$/;
 const OBJECTS = /^(?:STRUCT|MAP)\(/;
-/** Those that a date of JSON can be; infinities are none of them. */
+/** The dates that JSON can hold, without infinities. */
 const DATES = `DATE '0001-01-01' AND DATE '9999-12-31'`;
 const MOMENTS = `TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.999999'`;
 
-/** How the column `ref` of that type leaves as the declared one. A macro of the database has no part in it: see `called`. */
+/** How the column `ref` of that type leaves as the declared one, without macros of the database: see `called`. */
 export function convertColumn(declared: ResultType, type: string, ref: string): Conversion {
   const text = `CAST(${ref} AS VARCHAR)`;
   const isNull = `${ref} IS NULL`;
@@ -57,7 +56,7 @@ function as(json: string, absent: string): Conversion {
   return { ok: true, json, absent };
 }
 
-/** A function of DuckDB, also where the database has a macro of that name. */
+/** Calls a function of DuckDB even if the database has a macro of that name. */
 function called(name: string, ...args: readonly string[]): string {
   return `system.main.${name}(${args.join(', ')})`;
 }
@@ -66,12 +65,12 @@ function jsonText(value: string): string {
   return `CAST(${called('to_json', value)} AS VARCHAR)`;
 }
 
-/** In UTC, without zeros behind the last digit. */
+/** In UTC, without trailing zeros. */
 function convertTime(type: string, ref: string): Conversion {
   const isZoned = type === 'TIMESTAMP WITH TIME ZONE';
   if (!isZoned && !TIMES.test(type)) return MISFIT;
   if (type === 'TIMESTAMP_NS') {
-    // All that it can hold are in the years 1677 to 2262.
+    // This type holds only the years 1677 to 2262.
     return as(momentText(ref, '%n'), `(${called('isfinite', ref)}) IS NOT TRUE`);
   }
   const moment = isZoned ? called('make_timestamp', called('epoch_us', ref)) : `CAST(${ref} AS TIMESTAMP)`;

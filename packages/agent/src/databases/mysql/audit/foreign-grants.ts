@@ -5,7 +5,7 @@ import { quoted } from '../dialect/quoted.ts';
 import { covers } from './grants.ts';
 import { SYSTEM, type Account } from './read-account.ts';
 
-/** What installations of MariaDB have let everybody use: `test` and whatever begins with `test_`. */
+/** Installations of MariaDB have let everybody use `test` and databases that begin with `test_`. */
 const OPEN = ['test', 'test_'];
 /** ER_BAD_DB_ERROR: the account might use a database of this name. */
 const ABSENT = 1049;
@@ -19,7 +19,7 @@ export async function foreignGrants(
   account: Account,
 ): Promise<readonly AccountFinding[]> {
   const own = account.grants.filter(({ privileges }) => privileges.some((each) => each !== 'USAGE'));
-  // With a privilege on all databases the account may see them all, and the audit has that to say already.
+  // With a privilege on all databases the account sees them all, which the audit reports anyway.
   if (!account.server.isMariaDb || own.some(({ object }) => object === '*.*')) return [];
   const isOwn = (schema: string, table?: string): boolean =>
     own.some(({ object }) => covers(object, false, schema, table));

@@ -1,6 +1,6 @@
 import { quoted } from '../dialect/quoted.ts';
 
-/** A name may hold whatever it likes, in quotes. */
+/** In quotes a name may hold any character. */
 const NAME = '`(?:[^`]|``)*`';
 const ACCOUNT = `(?:${NAME}@${NAME}|${NAME}|PUBLIC)`;
 const GRANT = new RegExp(
@@ -10,12 +10,11 @@ const GRANT = new RegExp(
 );
 const ROLE = new RegExp(`^GRANT (${ACCOUNT}(?:, ?${ACCOUNT})*) TO (${ACCOUNT})(.*)$`, 's');
 const PARTIAL_REVOKE = new RegExp(`^REVOKE (.+) ON ((?:[^\\s\`]|${NAME})+) FROM ${ACCOUNT}$`, 's');
-/** MariaDB writes these between apostrophes, whatever the names hold. */
+/** MariaDB writes these names between apostrophes without escapes. */
 const PROXY = /^GRANT PROXY ON '(.*)'@'(.*)' TO '(.*)'@'([^']*)'(?: WITH GRANT OPTION)?$/s;
-/** Privileges on columns have the columns in parentheses. */
 const PRIVILEGE = new RegExp(`[A-Z_][A-Z_ ]*[A-Z](?: \\((?:[^\`)]|${NAME})*\\))?`, 'g');
 
-/** Names are quoted as SQL has them. */
+/** Names are quoted. */
 export interface Grant {
   /** Such as INSERT, UPDATE (`title`) and GRANT OPTION. */
   readonly privileges: readonly string[];
@@ -23,7 +22,7 @@ export interface Grant {
   readonly kind: string;
   /** Such as `shop`.*, or the account of PROXY. */
   readonly object: string;
-  /** From whom to revoke it; if there are several, not each of them has all of it. */
+  /** The accounts from which to revoke it. If there are several, each may have only a part. */
   readonly holders: readonly string[];
   /** Whether the dynamic privileges of MySQL have GRANT OPTION and the others do not. */
   readonly lacksOption?: boolean;
@@ -35,7 +34,7 @@ export interface RoleGrant {
   readonly hasAdminOption: boolean;
 }
 
-/** A database that a grant on all databases leaves out. */
+/** A database that a grant on all databases excludes. */
 interface PartialRevoke {
   readonly privileges: readonly string[];
   readonly object: string;
@@ -45,11 +44,11 @@ export interface Grants {
   readonly grants: readonly Grant[];
   readonly roles: readonly RoleGrant[];
   readonly partialRevokes: readonly PartialRevoke[];
-  /** What is none of these. */
+  /** Lines that are none of these. */
   readonly unread: readonly string[];
 }
 
-/** What lines of SHOW GRANTS say. */
+/** Parses lines of SHOW GRANTS. */
 export function readGrants(lines: readonly string[]): Grants {
   const grants = new Map<string, Grant>();
   const roles: RoleGrant[] = [];
@@ -73,7 +72,7 @@ export function readGrants(lines: readonly string[]): Grants {
   return { grants: [...grants.values()], roles, partialRevokes, unread };
 }
 
-/** MySQL has lines of their own for dynamic privileges, with and without GRANT OPTION. */
+/** MySQL has separate lines for dynamic privileges with and without GRANT OPTION. */
 function inOne(first: Grant, next: Grant): Grant {
   const option = 'GRANT OPTION';
   return {
@@ -103,12 +102,11 @@ function grantOf(line: string): Grant | undefined {
   return { privileges: [...privileges, ...options], kind, object, holders: [holder] };
 }
 
-/** Without its columns. */
 export function nameOfPrivilege(privilege: string): string {
   return privilege.replace(/ \(.*/s, '');
 }
 
-/** UPDATE (`a`, `b`) as UPDATE (`a`) and UPDATE (`b`). */
+/** Splits UPDATE (`a`, `b`) into UPDATE (`a`) and UPDATE (`b`). */
 export function byColumn(privilege: string): readonly string[] {
   const name = nameOfPrivilege(privilege);
   const columns = privilege.slice(name.length).match(new RegExp(NAME, 'g'));
@@ -116,9 +114,8 @@ export function byColumn(privilege: string): readonly string[] {
 }
 
 /**
- * Whether what is granted on `object` holds for the table; for anything in the database if there is no `table`. GRANT takes the
- * name of a whole database for a pattern, as LIKE has them, unless `isLiteral`, and some servers take large and small letters
- * for the same.
+ * Whether a grant on `object` covers the table, or without `table` anything in the database. Unless `isLiteral`, GRANT
+ * takes the name of a whole database for a LIKE pattern. Case is ignored, as on some servers.
  */
 export function covers(object: string, isLiteral: boolean, schema: string, table?: string): boolean {
   const [, database, rest = ''] = new RegExp(`^(\\*|${NAME})\\.(\\*|${NAME})$`, 's').exec(object) ?? [];
@@ -133,7 +130,6 @@ export function covers(object: string, isLiteral: boolean, schema: string, table
   return new RegExp(`^${parts.join('')}$`, 'is').test(schema);
 }
 
-/** Whether these are the quoted names of a database and of what is in it. */
 export function isSame(object: string, ...names: readonly (string | undefined)[]): boolean {
   const parts = names.flatMap((name) => (name === undefined ? [] : [quoted(name)]));
   return object.toLowerCase() === parts.join('.').toLowerCase();

@@ -3,13 +3,13 @@ import { asPattern, quoted } from '../dialect/quoted.ts';
 import { covers, nameOfPrivilege, type Grant, type RoleGrant } from './grants.ts';
 import type { Account, Server } from './read-account.ts';
 
-/** What an account that reads may have. */
+/** The privileges of an account that only reads. */
 const READING = new Set(['USAGE', 'SELECT', 'SHOW VIEW']);
-/** Tables of the database `mysql` that hold no secret. */
+/** Tables of the database `mysql` without secrets. */
 const HARMLESS = /^`mysql`\.`(?:help_|time_zone)\w+`$/i;
 const SYSTEM = new Set(['information_schema', 'performance_schema', 'mysql', 'sys']);
 
-/** What privileges and roles allow beyond reading. What single functions do is judged for itself. */
+/** What privileges and roles allow beyond reading, without the right to call single functions. */
 export function judgeGrants(account: Account, database: string): readonly AccountFinding[] {
   return [
     ...account.unread.map(() => ({
@@ -21,7 +21,10 @@ export function judgeGrants(account: Account, database: string): readonly Accoun
   ];
 }
 
-/** Whether it lets the account read the database `mysql`, which has hashes of passwords, and passwords of other servers. */
+/**
+ * Whether the grant lets the account read the database `mysql`, which holds hashes of passwords, and passwords of other
+ * servers.
+ */
 export function readsAccounts({ object, privileges }: Grant, { partialRevokes, server }: Account): boolean {
   const isReading = privileges.some((each) => ['SELECT', 'ALL PRIVILEGES'].includes(nameOfPrivilege(each)));
   if (!isReading || HARMLESS.test(object) || !covers(object, server.hasLiteralNames, 'mysql')) return false;
@@ -63,8 +66,8 @@ function filesOf({ files }: Server): string {
 }
 
 /**
- * Not each of several holders has all of it. GRANT OPTION comes last: after its end MySQL's running server keeps dynamic
- * privileges that were granted with it, until FLUSH PRIVILEGES, whatever is revoked.
+ * Each of several holders may have only a part. GRANT OPTION is revoked last: after that, a running MySQL keeps dynamic
+ * privileges that were granted with it until FLUSH PRIVILEGES, whatever is revoked.
  */
 export function revoke(
   { kind, object, holders, lacksOption = false }: Grant,
@@ -83,7 +86,7 @@ export function revoke(
   ];
 }
 
-/** What the capabilities may need of what is revoked. */
+/** The part of the revoked privileges that capabilities may need. */
 function giveBack(
   grant: Grant,
   beyond: readonly string[],
@@ -102,7 +105,7 @@ function giveBack(
 function grantable({ role, holder }: RoleGrant, account: Account): AccountFinding {
   const problem = `the account may grant the role ${role} to others${byWhom([holder], account)}`;
   if (account.server.isMariaDb) return { problem, remedy: `REVOKE ADMIN OPTION FOR ${role} FROM ${holder}` };
-  // MySQL takes the option away with the role only, and the role from those that are on by default.
+  // MySQL revokes the option only with the role, and that also removes the role from the default roles.
   const defaults = holder === account.name ? account.defaultRoles : [];
   const isDefault = defaults.includes(role);
   const statements = [

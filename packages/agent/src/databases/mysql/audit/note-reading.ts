@@ -1,19 +1,18 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { AccountNote } from '../../driver/driver.ts';
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../dialect/quoted.ts';
+import { distinct, quoted, titleOf, type Table } from '../dialect/quoted.ts';
 import { findViews, tablesOf } from '../verify/judge-views.ts';
 import { judgeText, readStatement } from '../verify/read-statement.ts';
 import { covers, nameOfPrivilege, type Grant } from './grants.ts';
 import { byWhom, readsAccounts, revoke } from './judge-grants.ts';
-import { MOST_TABLES, type Account, type Table } from './read-account.ts';
+import { MOST_TABLES, type Account } from './read-account.ts';
 
-/** How many tables are named. */
 const MAX_NAMED = 10;
-/** Databases of the server's own that tell of other sessions. */
+/** The server's own databases that reveal other sessions. */
 const TELLING = ['performance_schema', 'sys'];
 
-/** The grants of SELECT by which the account may read what no capability names, each with the statements that take that away. */
+/** The grants of SELECT on what no capability names, each with the statements that revoke it. */
 export async function noteReading(
   session: MysqlSession,
   account: Account,
@@ -26,7 +25,7 @@ export async function noteReading(
 
 function noteGrant(grant: Grant, account: Account, needed: ReadonlySet<string>): readonly AccountNote[] {
   const select = grant.privileges.filter((each) => nameOfPrivilege(each) === 'SELECT');
-  // The audit has the others to say.
+  // The audit reports the others.
   if (select.length === 0 || readsAccounts(grant, account)) return [];
   const { hasLiteralNames } = account.server;
   const covered = account.tables.filter(({ schema, name }) =>
@@ -43,7 +42,7 @@ function noteGrant(grant: Grant, account: Account, needed: ReadonlySet<string>):
   const more = unread.length > MAX_NAMED ? ` and ${unread.length - MAX_NAMED} more` : '';
   const named = `${unread.slice(0, MAX_NAMED).join(', ')}${more}`;
   const note = `the account has SELECT on what no capability names: ${named}${byWhom(grant.holders, account)}`;
-  // A table that was not looked at could be needed.
+  // A capability could need a table that was not looked at.
   if (account.tables.length >= MOST_TABLES) return [{ note }];
   const [holder = ''] = grant.holders;
   const kept = covered.filter((table) => needed.has(keyOf(table)));
@@ -51,7 +50,7 @@ function noteGrant(grant: Grant, account: Account, needed: ReadonlySet<string>):
   return [{ note, remedy: [...revoke(grant, select), ...again].join('; ') }];
 }
 
-/** The tables and views that the capabilities name, and those that the views read; and the databases that they are in. */
+/** The tables and views that the capabilities name, those that the views read, and their databases. */
 async function namedTables(
   session: MysqlSession,
   { tables }: Account,
@@ -70,9 +69,7 @@ async function namedTables(
     for (const { schema } of next) needed.add(schema.toLowerCase());
     const asked = next.filter((table) => known.has(keyOf(table)) && !needed.has(keyOf(table)));
     for (const table of asked) needed.add(keyOf(table));
-    const views = await findViews(session, [
-      ...new Map(asked.map((table) => [keyOf(table), table])).values(),
-    ]);
+    const views = await findViews(session, distinct(asked));
     next = views.flatMap(({ text }) => {
       const judged = judgeText(text, allowed);
       return judged.ok ? tablesOf(judged.select.body) : [];
@@ -81,11 +78,7 @@ async function namedTables(
   return needed;
 }
 
-/** Servers differ in whether large and small letters are the same in names. */
+/** Servers differ in whether names ignore case. */
 function keyOf(table: Table): string {
   return titleOf(table).toLowerCase();
-}
-
-function titleOf({ schema, name }: Table): string {
-  return `${quoted(schema)}.${quoted(name)}`;
 }

@@ -1,24 +1,16 @@
 import type { MysqlSession } from '../connection/session.ts';
-import { quoted } from '../dialect/quoted.ts';
+import { distinct, quoted, type Table } from '../dialect/quoted.ts';
 import { byColumn, readGrants, type Grant, type Grants, type RoleGrant } from './grants.ts';
 
-/** What a database shows of a function to those who may call it. */
-interface CallableFunction {
-  readonly schema: string;
-  readonly name: string;
+interface CallableFunction extends Table {
   readonly definer: string;
   readonly isDefiners: boolean;
   readonly modifies: boolean;
 }
 
-export interface Table {
-  readonly schema: string;
-  readonly name: string;
-}
-
 export interface Server {
   readonly isMariaDb: boolean;
-  /** Whether names of databases in grants are no patterns. */
+  /** Whether grants take names of databases literally and not as patterns. */
   readonly hasLiteralNames: boolean;
   /** secure_file_priv. */
   readonly files: string | null;
@@ -32,15 +24,13 @@ export interface Account extends Grants, Surroundings {
   readonly defaultRoles: readonly string[];
 }
 
-/** What is shown to the account, whichever of its roles it takes on, without the server's own. */
+/** Everything that the account sees in any of its roles, without the server's own databases. */
 interface Surroundings {
   readonly tables: readonly Table[];
   readonly functions: readonly CallableFunction[];
 }
 
-/** More tables are not looked at one by one. */
 export const MOST_TABLES = 10_000;
-/** The databases of the servers themselves. */
 export const SYSTEM = "('information_schema', 'performance_schema', 'mysql', 'sys')";
 const TABLES = `select table_schema as s, table_name as n from information_schema.tables
   where table_schema not in ${SYSTEM} order by 1, 2 limit ${MOST_TABLES}`;
@@ -49,7 +39,7 @@ const FUNCTIONS = `select routine_schema as s, routine_name as n, definer as d, 
 const ROLES = `select grantee as g, grantee_host as h, role_name as r, role_host as o, is_grantable as a, is_default as d
   from information_schema.applicable_roles`;
 
-/** All that is granted to the account, to each role that it may take on, and to everybody. */
+/** All grants to the account, to each role that it may take, and to everybody. */
 export async function readAccount(session: MysqlSession): Promise<Account> {
   const server = await settingsOf(session);
   const [before] = await session.ask('select current_role() as role');
@@ -78,7 +68,7 @@ async function settingsOf(session: MysqlSession): Promise<Server> {
   };
 }
 
-/** SHOW GRANTS has what the role has, and its roles, only while it is taken on; what PUBLIC has it has always. */
+/** SHOW GRANTS lists the grants and roles of a role only while that role is active, but those of PUBLIC always. */
 async function readOnMariaDb(session: MysqlSession): Promise<Omit<Account, 'server'>> {
   const own = await linesOf(session, 'show grants');
   const seen = [await lookAround(session)];
@@ -97,7 +87,10 @@ async function readOnMariaDb(session: MysqlSession): Promise<Omit<Account, 'serv
   };
 }
 
-/** SHOW GRANTS adds up what a role and its roles have, as if the account had it: what is more than its own is theirs. */
+/**
+ * SHOW GRANTS lists the grants of a role and its roles as if the account had them. Those that the account lacks by
+ * itself are theirs.
+ */
 async function readOnMysql(session: MysqlSession): Promise<Omit<Account, 'server'>> {
   const own = readGrants(await linesOf(session, 'show grants'));
   const edges = (await session.ask(ROLES)).map(({ g, h, r, o, a, d }) => ({
@@ -128,7 +121,7 @@ async function readOnMysql(session: MysqlSession): Promise<Omit<Account, 'server
   };
 }
 
-/** Each account has a line for *.*, be it USAGE. */
+/** Each account has a line for *.*, at least USAGE. */
 function accountOf({ grants }: Grants): string {
   const [holder = ''] = grants.flatMap(({ object, holders }) =>
     object === '*.*' ? holders.filter((each) => each.includes('`@`')) : [],
@@ -144,7 +137,7 @@ function rolesOf(role: string, edges: readonly RoleGrant[], seen = new Set([role
   });
 }
 
-/** What `grant` has that none of `own` has. */
+/** The privileges of `grant` that none of `own` has. */
 function beyond(grant: Grant, own: readonly Grant[], holders: readonly string[]): readonly Grant[] {
   const same = own.filter(({ kind, object }) => kind === grant.kind && object === grant.object);
   const known = new Set(same.flatMap(({ privileges }) => privileges.flatMap(byColumn)));
@@ -168,9 +161,6 @@ async function lookAround(session: MysqlSession): Promise<Surroundings> {
 }
 
 function together(seen: readonly Surroundings[]): Surroundings {
-  const distinct = <Each extends Table>(all: readonly Each[]): readonly Each[] => [
-    ...new Map(all.map((each) => [JSON.stringify([each.schema, each.name]), each])).values(),
-  ];
   return {
     tables: distinct(seen.flatMap(({ tables }) => tables)),
     functions: distinct(seen.flatMap(({ functions }) => functions)),

@@ -1,15 +1,16 @@
 import type { Catalog, ColumnGrant, CreatedAccount } from '../../driver/catalog.ts';
+import type { ServerTarget } from '../../driver/server-target.ts';
+import type { MysqlConfig } from '../config/config.ts';
 import { unavailable, numberOf } from '../connection/server-errors.ts';
 import { openSession } from '../connection/session.ts';
 import { asPattern, quoted } from '../dialect/quoted.ts';
-import type { MysqlTarget } from './target.ts';
 
-/** ER_CANNOT_USER, which says nothing of why; here it can only be that there is one. */
+/** ER_CANNOT_USER, which gives no reason. Here the only possible reason is that the account exists. */
 const EXISTS = 1396;
 /** ER_DBACCESS_DENIED, ER_TABLEACCESS_DENIED, ER_COLUMNACCESS_DENIED, ER_SPECIFIC_ACCESS_DENIED, ER_ACCESS_DENIED. */
 const NOT_ALLOWED = new Set([1044, 1045, 1142, 1143, 1227, 1410]);
 
-/** Without semicolons. The account is locked until it has a password: without one anybody could log in. */
+/** Without semicolons. The account is locked until it has a password, since without one anybody could log in. */
 export function accountStatements(
   catalog: Catalog,
   account: string,
@@ -34,9 +35,9 @@ export function passwordHint(account: string): string {
   return `ALTER USER ${userOf(account)} IDENTIFIED BY '...' ACCOUNT UNLOCK;`;
 }
 
-/** Runs `accountStatements`; where one fails, what was made is removed again. */
+/** Runs `accountStatements`. If one fails, the account is dropped. */
 export async function createAccount(
-  { config }: MysqlTarget,
+  { config }: ServerTarget<MysqlConfig>,
   [create = '', ...grants]: readonly string[],
   password: string,
 ): Promise<CreatedAccount> {
@@ -51,7 +52,7 @@ export async function createAccount(
     await session.ask(create);
     isMade = true;
     for (const grant of grants) await session.ask(grant);
-    // The password is of letters, digits, - and _.
+    // The password has only letters, digits, - and _.
     await session.ask(`ALTER USER ${user} IDENTIFIED BY '${password}' ACCOUNT UNLOCK`);
     return 'created';
   } catch (error) {

@@ -1,30 +1,15 @@
 import type { ColumnKind } from '../../driver/catalog.ts';
+import { each } from '../../sql/words.ts';
 
 const KINDS: Readonly<Record<string, ColumnKind>> = {
-  tinyint: 'integer',
-  smallint: 'integer',
-  mediumint: 'integer',
-  int: 'integer',
-  bigint: 'integer',
-  year: 'integer',
-  bit: 'integer',
-  float: 'number',
-  double: 'number',
-  decimal: 'number',
-  char: 'text',
-  varchar: 'text',
-  tinytext: 'text',
-  text: 'text',
-  mediumtext: 'text',
-  longtext: 'text',
-  enum: 'text',
+  ...each('tinyint smallint mediumint int bigint year bit', 'integer'),
+  ...each('float double decimal', 'number'),
+  ...each('char varchar tinytext text mediumtext longtext enum', 'text'),
   date: 'date',
-  datetime: 'datetime',
-  timestamp: 'datetime',
+  ...each('datetime timestamp', 'datetime'),
   json: 'json',
   uuid: 'uuid',
-  inet4: 'address',
-  inet6: 'address',
+  ...each('inet4 inet6', 'address'),
 };
 
 const OPAQUE =

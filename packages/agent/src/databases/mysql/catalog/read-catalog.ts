@@ -8,10 +8,11 @@ import type {
   CatalogTable,
 } from '../../driver/catalog.ts';
 import type { Pool } from '../../sessions/pool.ts';
-import { withSession } from '../connection/with-session.ts';
-import { unavailable } from '../connection/server-errors.ts';
+import { askDatabase } from '../connection/with-session.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { quoted } from '../dialect/quoted.ts';
+import { writtenName } from '../../sql/one-select.ts';
+import { grouped } from '../../sql/grouped.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 import { kindOfColumn, labelsOf } from './column-kind.ts';
 
@@ -23,7 +24,6 @@ const COLUMNS = `select table_name as tab, column_name as name, data_type as dat
     is_nullable as nullable, column_comment as comment, character_maximum_length as length, numeric_scale as scale
   from information_schema.columns where table_schema = database() order by table_name, ordinal_position`;
 
-/** A part of a column, and an expression, which has no column, identify nothing. */
 const INDEXES = `select table_name as tab, index_name as name, non_unique as non_unique, column_name as col,
     sub_part as part, index_type as type, cardinality as cardinality
   from information_schema.statistics where table_schema = database()
@@ -34,76 +34,60 @@ const FOREIGN_KEYS = `select table_name as tab, constraint_name as name, column_
   from information_schema.key_column_usage where table_schema = database() and referenced_table_name is not null
   order by table_name, constraint_name, ordinal_position`;
 
-/** Only an administrator may see them all; without them the account's own creation tells that it is there. */
+/** Only an administrator sees them all. Otherwise creating the account tells that it exists. */
 const ACCOUNTS = 'select distinct user as name from mysql.user';
 
 type Rows = readonly RowDataPacket[];
 
-/** Reads information_schema in a session that is READ ONLY. Throws `DatabaseError`. */
 export async function readCatalog(
   pool: Pool<MysqlSession>,
   name: string,
   timeoutMs: number,
 ): Promise<Catalog> {
-  try {
-    return await withSession(pool, async (session) => {
-      await session.limitTime(timeoutMs);
-      const tables = await session.ask(TABLES);
-      const columns = grouped(await session.ask(COLUMNS));
-      const indexes = grouped(await session.ask(INDEXES));
-      const foreignKeys = grouped(await session.ask(FOREIGN_KEYS));
-      const accounts: Rows = await session.ask(ACCOUNTS).catch(() => []);
-      return {
-        name,
-        accounts: new Set(accounts.map((row) => textOf(row, 'name'))),
-        tables: tables.map((table): CatalogTable => {
-          const title = textOf(table, 'name');
-          const own = [...grouped(indexes.get(title) ?? [], 'name').values()];
-          return {
-            schema: name,
-            name: title,
-            sql: identifier(title),
-            kind: textOf(table, 'kind') === 'VIEW' ? 'view' : 'table',
-            ...commentOf(table),
-            ...(table['rows_'] === null ? {} : { rows: Number(table['rows_']) }),
-            rowSecurity: false,
-            columns: (columns.get(title) ?? []).map((column) => columnOf(column, own)),
-            keys: own.flatMap(keyOf),
-            foreignKeys: foreignKeysOf(foreignKeys.get(title) ?? [], name),
-            indexes: own.flatMap(indexOf),
-          };
-        }),
-      };
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
-}
-
-/** As it is written in SQL: quoted where the server or the scanner could take it for something else. */
-function identifier(name: string): string {
-  const isPlain = /^[a-z_][a-z0-9_]*$/.test(name);
-  const word = name.toUpperCase();
-  const isWord = vocabulary.reserved.has(word) || vocabulary.allowed.has(word);
-  return isPlain && !isWord ? name : quoted(name);
-}
-
-function grouped(rows: Rows, by: string = 'tab'): ReadonlyMap<string, Rows> {
-  const groups = new Map<string, RowDataPacket[]>();
-  for (const row of rows) {
-    const key = textOf(row, by);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
-  return groups;
+  return askDatabase(pool, async (session) => {
+    await session.limitTime(timeoutMs);
+    const tables = await session.ask(TABLES);
+    const columns = grouped(await session.ask(COLUMNS), tableOf);
+    const indexes = grouped(await session.ask(INDEXES), tableOf);
+    const foreignKeys = grouped(await session.ask(FOREIGN_KEYS), tableOf);
+    const accounts: Rows = await session.ask(ACCOUNTS).catch(() => []);
+    return {
+      name,
+      accounts: new Set(accounts.map((row) => textOf(row, 'name'))),
+      tables: tables.map((table): CatalogTable => {
+        const title = textOf(table, 'name');
+        const own = [...grouped(indexes.get(title) ?? [], nameOf).values()];
+        return {
+          schema: name,
+          name: title,
+          sql: writtenName(title, vocabulary, quoted),
+          kind: textOf(table, 'kind') === 'VIEW' ? 'view' : 'table',
+          ...commentOf(table),
+          ...(table['rows_'] === null ? {} : { rows: Number(table['rows_']) }),
+          rowSecurity: false,
+          columns: (columns.get(title) ?? []).map((column) => columnOf(column, own)),
+          keys: own.flatMap(keyOf),
+          foreignKeys: foreignKeysOf(foreignKeys.get(title) ?? [], name),
+          indexes: own.flatMap(indexOf),
+        };
+      }),
+    };
+  });
 }
 
 function textOf(row: RowDataPacket, name: string): string {
   return String(row[name]);
 }
 
-/** A view's comment is the word VIEW. */
+function nameOf(row: RowDataPacket): string {
+  return textOf(row, 'name');
+}
+
+function tableOf(row: RowDataPacket): string {
+  return textOf(row, 'tab');
+}
+
+/** MySQL gives a view the comment VIEW. */
 function commentOf(row: RowDataPacket): { readonly comment?: string } {
   const comment = textOf(row, 'comment');
   return comment === '' || comment === 'VIEW' ? {} : { comment };
@@ -123,7 +107,7 @@ function columnOf(row: RowDataPacket, indexes: readonly Rows[]): CatalogColumn {
   const distinct = alone?.['cardinality'] ?? undefined;
   return {
     name,
-    sql: identifier(name),
+    sql: writtenName(name, vocabulary, quoted),
     type,
     kind,
     ...(labels === undefined ? {} : { labels }),
@@ -143,14 +127,14 @@ function keyOf(parts: Rows): readonly CatalogKey[] {
   ];
 }
 
-/** No index of these servers finds parts of texts as they are looked for here: FULLTEXT knows words. */
+/** No index of these servers finds substrings: FULLTEXT knows words. */
 function indexOf([first]: Rows): readonly CatalogIndex[] {
   if (first === undefined || !/^(?:BTREE|HASH)$/.test(textOf(first, 'type'))) return [];
   return [{ ...(first['col'] === null ? {} : { leading: textOf(first, 'col') }), partsOf: [] }];
 }
 
 function foreignKeysOf(rows: Rows, schema: string): readonly CatalogForeignKey[] {
-  return [...grouped(rows, 'name').values()].flatMap((parts): CatalogForeignKey[] => {
+  return [...grouped(rows, nameOf).values()].flatMap((parts): CatalogForeignKey[] => {
     const [first] = parts;
     if (first === undefined || textOf(first, 'target_schema') !== schema) return [];
     return [

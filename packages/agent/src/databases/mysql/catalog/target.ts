@@ -1,18 +1,12 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readProblem } from '@svc/edge';
-import type { CatalogTarget, CatalogTargetResult } from '../../driver/catalog.ts';
-import type { MysqlConfig } from '../config/config.ts';
-
-/** Where the database is, and as whom its catalogs are read. */
-export interface MysqlTarget extends CatalogTarget {
-  readonly config: MysqlConfig;
-}
+import type { CatalogTargetResult } from '../../driver/catalog.ts';
+import { refused, serverTarget } from '../../driver/server-target.ts';
+import { configure, type MysqlConfig } from '../config/config.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const PROTOCOLS: Readonly<Record<string, 'mysql' | 'mariadb'>> = { 'mysql:': 'mysql', 'mariadb:': 'mariadb' };
-/** As the servers' own programs write `ssl-mode`, beside the names that a capability file has. */
+/** The values of `ssl-mode` of the servers' own programs, and those of a capability file. */
 const SSL_MODES: Readonly<Record<string, MysqlConfig['sslmode']>> = {
   disable: 'disable',
   disabled: 'disable',
@@ -25,7 +19,7 @@ const SSL_MODES: Readonly<Record<string, MysqlConfig['sslmode']>> = {
   verify_identity: 'verify-full',
 };
 
-/** Reads `mysql://user:password@host:3306/name`; a password that it leaves out is that of MYSQL_PWD. */
+/** Reads `mysql://user:password@host:3306/name`. A missing password comes from MYSQL_PWD. */
 export function targetOf(text: string | undefined, env: Env): CatalogTargetResult {
   const url = parsed(text ?? '');
   const driver = PROTOCOLS[url?.protocol ?? ''];
@@ -45,12 +39,6 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
   if (sslmode === undefined) return refused('sslmode must be disable, prefer, require or verify-full');
   const certificate = query.get('sslrootcert') ?? query.get('ssl-ca');
   const path = certificate === null ? undefined : resolve(certificate);
-  let sslRootCert: string | undefined;
-  try {
-    if (path !== undefined) sslRootCert = readFileSync(path, 'utf8');
-  } catch (error) {
-    return refused(`cannot read the file that sslrootcert names: ${readProblem(error)}`);
-  }
   const section = {
     driver,
     host,
@@ -59,27 +47,11 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
     ...(wanted === null ? {} : { sslmode }),
     ...(path === undefined ? {} : { ssl_root_cert: path }),
   };
-  const target = (secret: string | undefined): MysqlTarget => {
-    const config: MysqlConfig = {
-      driver,
-      host,
-      port,
-      name,
-      user,
-      password: secret ?? '',
-      sslmode,
-      ...(sslRootCert === undefined ? {} : { sslRootCert }),
-      callerVariables: false,
-      maxConnections: 1,
-      requireReadonlyAccount: false,
-    };
-    return { config, section, hasPassword: secret !== undefined, withPassword: target };
-  };
   const password = url.password === '' ? env['MYSQL_PWD'] : decodeURIComponent(url.password);
-  return { ok: true, target: target(password) };
+  return serverTarget(section, { user, password }, configure);
 }
 
-/** Undefined also where an escape such as `%zz` stands for nothing. */
+/** Undefined also for an invalid escape such as `%zz`. */
 function parsed(text: string): URL | undefined {
   try {
     const url = new URL(text);
@@ -88,8 +60,4 @@ function parsed(text: string): URL | undefined {
   } catch {
     return undefined;
   }
-}
-
-function refused(problem: string): CatalogTargetResult {
-  return { ok: false, problem };
 }

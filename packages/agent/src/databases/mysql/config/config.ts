@@ -1,45 +1,32 @@
-import type { DatabaseConfig, DatabaseSection } from '../../driver/driver.ts';
+import { flag } from '../../../capabilities/json-schema.ts';
+import type { Driver } from '../../driver/driver.ts';
+import {
+  serverConfig,
+  serverSection,
+  type ServerConfig,
+  type ServerSection,
+} from '../../driver/server-config.ts';
 
-export interface MysqlConfig extends DatabaseConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly name: string;
-  readonly user: string;
-  readonly password: string;
-  readonly sslmode: SslMode;
-  /** PEM text of the certificate authority that signs the database's certificate. */
-  readonly sslRootCert?: string;
+export interface MysqlConfig extends ServerConfig {
   /** Whether SQL is told who calls. */
   readonly callerVariables: boolean;
 }
 
-type SslMode = 'disable' | 'prefer' | 'require' | 'verify-full';
-
-/** The section as written, once it has passed its schema. */
-interface MysqlSection extends DatabaseSection {
-  readonly host: string;
-  readonly port?: number;
-  readonly name: string;
-  readonly user: string;
-  readonly sslmode?: SslMode;
-  readonly max_connections?: number;
+interface MysqlSection extends ServerSection {
   readonly caller_variables?: boolean;
 }
 
-export function configure(section: MysqlSection, texts: Readonly<Record<string, string>>): MysqlConfig {
-  const { password, ssl_root_cert: sslRootCert } = texts;
-  if (password === undefined) throw new Error('cannot configure the database: it has no password');
+const DEFAULTS = { driver: 'mysql', port: 3306, requireReadonlyAccount: true };
+
+export const section: Driver['section'] = serverSection(
+  DEFAULTS,
+  { host: 'Host name, address, or path of the Unix socket.', user: 'Account that can only read.' },
+  { caller_variables: flag('Tell the SQL who calls, by variables such as @svc_api_key_name.', false) },
+);
+
+export function configure(written: MysqlSection, texts: Readonly<Record<string, string>>): MysqlConfig {
   return {
-    driver: section.driver ?? 'mysql',
-    host: section.host,
-    port: section.port ?? 3306,
-    name: section.name,
-    user: section.user,
-    password,
-    sslmode: section.sslmode ?? 'prefer',
-    ...(sslRootCert === undefined ? {} : { sslRootCert }),
-    maxConnections: section.max_connections ?? 10,
-    callerVariables: section.caller_variables ?? false,
-    requireReadonlyAccount: section.require_readonly_account ?? true,
+    ...serverConfig(DEFAULTS, written, texts),
+    callerVariables: written.caller_variables ?? false,
   };
 }

@@ -3,7 +3,7 @@ import type { Connection } from 'mysql2';
 import { DatabaseError } from '../../driver/errors.ts';
 import { PacketLengths } from './packet-lengths.ts';
 
-/** As the library hands a packet on; the same object for most of them. */
+/** A packet as the library hands it on. It reuses the object. */
 interface Packet {
   sequenceId: number;
   readonly buffer: Buffer;
@@ -11,11 +11,10 @@ interface Packet {
   readonly end: number;
 }
 
-/** What the library keeps of a connection, as far as its packets are concerned. */
+/** The library's own fields of a connection that concern packets. */
 interface Library {
   readonly stream: Duplex;
   readonly sequenceId: number;
-  /** Whether the login is over. */
   readonly authorized: boolean;
   packetParser: { execute(chunk: Buffer): void };
   handlePacket(packet?: Packet): void;
@@ -23,22 +22,20 @@ interface Library {
 }
 
 interface Command {
-  /** Null where the server asks for a file. */
+  /** Null if the server asks for a file. */
   readonly _fieldCount?: number | null;
   readonly _resultIndex?: number;
 }
 
 const ERROR = 0xff;
-/** The head of the packet that ends a result, and the most bytes that it has. */
+/** The first byte of the packet that ends a result, and its most bytes. */
 const END = 0xfe;
 const END_BYTES = 8;
 const GEOMETRY = 255;
-/** A login takes one packet for each step, with several factors a few more. */
+/** A login takes one packet a step, and a few more with several factors. */
 const LOGIN_PACKETS = 64;
-/** No SELECT yields more. */
 const MOST_COLUMNS = 4096;
 
-/** What is kept of the packets of a connection. */
 export interface CheckedPackets {
   readonly lengths: PacketLengths;
   /** How many warnings the server has counted for the last result. */
@@ -59,7 +56,7 @@ export function checkPackets(connection: Connection): CheckedPackets {
   let isBroken = false;
   let loginPackets = 0;
   let warnings = 0;
-  /** Whether the connection was told to be encrypted by a packet of the present chunk. */
+  /** Whether a packet of the current chunk has switched the connection to TLS. */
   let isUpgraded = false;
 
   function end(error: unknown): void {
@@ -72,7 +69,7 @@ export function checkPackets(connection: Connection): CheckedPackets {
     if (!library.authorized && (loginPackets += 1) > LOGIN_PACKETS) throw malformed('a login without an end');
     if (packet.sequenceId === library.sequenceId) return;
     if (packet.buffer[packet.offset] !== ERROR) throw malformed('a packet out of order');
-    // A server that ends a session says so in a packet with a number of its own.
+    // A server that ends a session sends a packet with a number out of order.
     packet.sequenceId = library.sequenceId;
   }
 
@@ -124,7 +121,7 @@ export function checkPackets(connection: Connection): CheckedPackets {
 /** Undefined for an answer without rows. */
 export type Columns = readonly { readonly columnType?: number | undefined }[] | undefined;
 
-/** To be called with the columns of each result: the library takes quadratic time to read a value that is no geometry as one. */
+/** Call this with the columns of each result: the library takes quadratic time to parse a malformed geometry. */
 export function checkColumns(columns: Columns): void {
   if (columns?.some(({ columnType }) => columnType === GEOMETRY) === true) throw malformed('a geometry');
 }

@@ -15,7 +15,7 @@ interface Victim {
   readonly reject: (error: unknown) => void;
 }
 
-/** However many queries are to end at once, it takes one connection more than the pool has. */
+/** Uses one connection beyond those of the pool, however many queries are to end at once. */
 export function createKillQuery(config: MysqlConfig): KillQuery {
   const victims: Victim[] = [];
   let isTelling = false;
@@ -24,7 +24,7 @@ export function createKillQuery(config: MysqlConfig): KillQuery {
     isTelling = true;
     let session: MysqlSession | undefined;
     try {
-      // The answer may be among what has arrived already.
+      // The answer may have arrived already.
       await new Promise((resolve) => setImmediate(resolve));
       if (!victims.some(({ isRunning }) => isRunning())) {
         for (const { resolve } of victims.splice(0)) resolve();
@@ -48,7 +48,7 @@ export function createKillQuery(config: MysqlConfig): KillQuery {
     });
 }
 
-/** Throws where the connection is lost. */
+/** Throws if the connection is lost. */
 async function tell(session: MysqlSession, { threadId, isRunning, resolve, reject }: Victim): Promise<void> {
   try {
     if (isRunning()) await session.ask(`kill query ${threadId}`);

@@ -1,34 +1,34 @@
 import { DatabaseError } from '../../driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
 
-/** Of its length and its number. */
+/** The bytes of its length and its number. */
 const HEAD_BYTES = 4;
-/** A packet of this length is continued by the next. */
+/** The next packet continues a packet of this length. */
 const FULL_BYTES = 0xff_ffff;
 const LOGIN_MAX_BYTES = 1_048_576;
-/** What a packet costs beside its bytes where the library keeps what it makes of each. */
+/** The memory beside its bytes of a packet that the library keeps. */
 const PACKET_COST_BYTES = 64;
 
-/** Reads the length of each packet as it arrives, before the library keeps what the length announces. */
+/** Checks the length of each packet on arrival, before the library reserves memory for it. */
 export class PacketLengths {
   #left = LOGIN_MAX_BYTES;
   #cost = PACKET_COST_BYTES;
-  /** What is still to come of the present packet. */
+  /** The missing bytes of the current packet. */
   #body = 0;
-  /** How much of a head has come, and the length in it so far. */
+  /** The bytes of a head that have arrived, and the length in them so far. */
   #headBytes = 0;
   #length = 0;
-  /** Of the present message, which packets that are full continue. */
+  /** The length of the current message, which may span several packets. */
   #joined = 0;
   #isContinued = false;
 
-  /** The next answer is one to a question of the agent's own. */
+  /** The next answer is to a question of the driver. */
   expectOwn(): void {
     this.#left = MESSAGE_MAX_BYTES;
     this.#cost = PACKET_COST_BYTES;
   }
 
-  /** The next answer is a result of at most this many bytes, whose rows are taken as they come. */
+  /** The next answer is a result of at most this many bytes. Its rows are not kept. */
   expectResult(bytes: number): void {
     this.#left = bytes;
     this.#cost = 0;
@@ -38,7 +38,7 @@ export class PacketLengths {
     return this.#body === 0 && this.#headBytes === 0;
   }
 
-  /** Throws `DatabaseError` for a packet that is longer than what may come. */
+  /** Throws `DatabaseError` for a packet that is too long. */
   check(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {

@@ -1,11 +1,11 @@
 import type { Connection, PrepareStatementInfo } from 'mysql2';
 
-/** Of one connection. The server counts those of all connections of all its clients, and refuses more than 16,382. */
+/** The limit of one connection. The server refuses more than 16,382 statements of all its clients together. */
 const MOST_STATEMENTS = 256;
 
 /**
- * What a connection has prepared. The library's `execute` keeps statements as well, but finds them for each call by a
- * command of its own and a key that it makes of the text, which together are a tenth of what a call takes here.
+ * The prepared statements of a connection. The library's `execute` also keeps statements, but finding them takes a
+ * tenth of the time of a call.
  */
 export class PreparedStatements {
   readonly #connection: Connection;
@@ -16,7 +16,7 @@ export class PreparedStatements {
     this.#connection = connection;
   }
 
-  /** Calls back at once with one that is known. It is to be used then: later it may have made room for another. */
+  /** Calls back at once with a known statement. Use it immediately: later it may have been closed to make room. */
   use(text: string, done: (error: Error | null, statement: PrepareStatementInfo) => void): void {
     const known = this.#known.get(text);
     if (known !== undefined) {
@@ -29,7 +29,7 @@ export class PreparedStatements {
     });
   }
 
-  /** To be told when the server has closed them all. */
+  /** Call this when the server has closed them all. */
   forget(): void {
     this.#known.clear();
   }

@@ -1,12 +1,13 @@
 import { DatabaseError, type DatabaseErrorKind } from '../../driver/errors.ts';
 import { asPattern, quoted } from '../dialect/quoted.ts';
 import type { PoolRules } from '../../sessions/pool-base.ts';
+import { each } from '../../sql/words.ts';
 
-/** ER_CON_COUNT_ERROR and the limits of an account: too many connections. */
+/** ER_CON_COUNT_ERROR and the limits of an account. */
 const TOO_MANY = new Set([1040, 1203, 1226]);
-/** ER_MAX_PREPARED_STMT_COUNT_REACHED: others may let go of some. */
+/** ER_MAX_PREPARED_STMT_COUNT_REACHED, which passes when others close statements. */
 const TOO_MANY_STATEMENTS = 1461;
-/** The server ends the session: shutdown, KILL, its own time-outs. */
+/** The server has ended the session: shutdown, KILL, its own timeouts. */
 const ENDED = new Set([1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031]);
 /** ER_QUERY_TIMEOUT of MySQL and ER_STATEMENT_TIMEOUT of MariaDB. */
 const TIMED_OUT = new Set([3024, 1969]);
@@ -14,15 +15,15 @@ const TIMED_OUT = new Set([3024, 1969]);
 const EXPIRED = new Set([1820, 1862]);
 /** ER_ACCOUNT_HAS_BEEN_LOCKED of MySQL and of MariaDB. */
 const LOCKED = new Set([3118, 4151]);
-/** ER_DBACCESS_DENIED: the account has no grant in the database, which need not exist. */
+/** ER_DBACCESS_DENIED: the account has no grant in the database, which may not exist. */
 const NO_DATABASE = 1044;
-/** The account lacks a grant on the database, the table, the column or the routine. */
+/** A missing grant on the database, the table, the column or the routine. */
 const DENIED = new Set([NO_DATABASE, 1142, 1143, 1370]);
 /** ER_NET_PACKET_TOO_LARGE. */
 const TOO_LONG = 1153;
-/** ER_PARSE_ERROR, which the parser of full-text searches gives too. */
+/** ER_PARSE_ERROR, also of the parser of full-text searches. */
 const NO_SYNTAX = 1064;
-/** ER_DATA_OUT_OF_RANGE: an overflow, which is the query's, or a row count that is below zero. */
+/** ER_DATA_OUT_OF_RANGE: an overflow, which is the query's fault, or a negative row count. */
 const OUT_OF_RANGE = 1690;
 const NO_PATTERN = 'it is no valid regular expression';
 const NO_JSON = 'it is no valid JSON';
@@ -30,73 +31,30 @@ const NO_PATH = 'it is no valid JSON path';
 const NO_VALUE = 'it is no value that the query takes';
 const NO_TYPE = 'it is no value of the type that the query takes';
 const OUT_OF_RANGE_VALUE = 'it is out of range';
-/** Errors by which a function or clause refuses an argument, which may be a value or the data. */
+/** Errors of a function or clause about an argument, which may be a value or data. */
 const REFUSED_ARGUMENT: Readonly<Record<number, string>> = {
-  1139: NO_PATTERN,
-  1210: NO_VALUE,
-  1292: NO_TYPE,
-  1411: NO_TYPE,
-  1525: NO_TYPE,
+  ...each('1139 3685 3686 3688 3689 3690 3691 3692 3693 3694 3695 3696 3697 3700 3887 3900', NO_PATTERN),
+  ...each('1210 3037 3047 3048 3154 3616 3617 4024', NO_VALUE),
+  ...each('1292 1411 1525', NO_TYPE),
   [OUT_OF_RANGE]: OUT_OF_RANGE_VALUE,
-  3037: NO_VALUE,
-  3047: NO_VALUE,
-  3048: NO_VALUE,
-  3140: NO_JSON,
-  3141: NO_JSON,
-  3143: NO_PATH,
-  3146: NO_JSON,
-  3149: NO_PATH,
-  3150: NO_PATH,
-  3153: NO_PATH,
-  3154: NO_VALUE,
-  3157: NO_JSON,
-  3616: NO_VALUE,
-  3617: NO_VALUE,
-  3685: NO_PATTERN,
-  3686: NO_PATTERN,
-  3688: NO_PATTERN,
-  3689: NO_PATTERN,
-  3690: NO_PATTERN,
-  3691: NO_PATTERN,
-  3692: NO_PATTERN,
-  3693: NO_PATTERN,
-  3694: NO_PATTERN,
-  3695: NO_PATTERN,
-  3696: NO_PATTERN,
-  3697: NO_PATTERN,
-  3700: NO_PATTERN,
-  3887: NO_PATTERN,
-  3900: NO_PATTERN,
-  4024: NO_VALUE,
-  4038: NO_JSON,
+  ...each('3140 3141 3146 3157 4038', NO_JSON),
+  ...each('3143 3149 3150 3153', NO_PATH),
 };
-/** Warnings of what a function has read of an argument that it could not take, which may be a value or the data. */
+/** Warnings of a function that has misread an argument, which may be a value or data. */
 const MISREAD: Readonly<Record<number, string>> = {
-  1264: OUT_OF_RANGE_VALUE,
-  1292: NO_TYPE,
-  1366: NO_TYPE,
-  1411: NO_TYPE,
-  1441: OUT_OF_RANGE_VALUE,
+  ...each('1264 1441', OUT_OF_RANGE_VALUE),
+  ...each('1292 1366 1411', NO_TYPE),
   1958: NO_VALUE,
   1977: 'it has a character that the query cannot convert',
-  4035: NO_JSON,
-  4036: NO_JSON,
-  4037: NO_JSON,
-  4038: NO_JSON,
-  4039: NO_JSON,
-  4040: NO_JSON,
-  4041: NO_PATH,
-  4042: NO_PATH,
-  4043: NO_PATH,
-  4044: NO_PATH,
-  4045: NO_PATH,
+  ...each('4035 4036 4037 4038 4039 4040', NO_JSON),
+  ...each('4041 4042 4043 4044 4045', NO_PATH),
 };
-/** A cast to a shorter text is meant to cut. */
+/** A cast to a shorter text cuts it on purpose. */
 const CUT = /^Truncated incorrect (?:CHAR|BINARY)\(/;
-/** Two character sets that do not go together, in the words of MariaDB and of MySQL. */
+/** Errors of MariaDB and MySQL about two incompatible character sets. */
 const NO_CHARACTER_SET = new Set([1267, 1270, 1271, 3854, 3988]);
 
-/** What the server or the library gives as error; `errno` is the server's number where `sqlState` is there. */
+/** An error of the server or the library. `errno` is the server's number only if `sqlState` is there. */
 interface ServerError extends Error {
   readonly errno?: number;
   readonly code?: string;
@@ -119,18 +77,18 @@ export function isWrite(error: unknown): boolean {
   return numberOf(error) === 1792;
 }
 
-/** Whether it is the connection that failed, and not only what was sent over it. */
+/** Whether the connection failed, and not only the statement. */
 export function isLoss(error: unknown): boolean {
   const number = numberOf(error);
   return number === undefined || ENDED.has(number);
 }
 
-/** Whether the account may not read it; a table that is not there looks the same to an account with few grants. */
+/** Whether the account may not read something. A missing table looks the same to an account with few grants. */
 export function isDenied(error: unknown): boolean {
   return DENIED.has(numberOf(error) ?? 0);
 }
 
-/** ER_VIEW_INVALID, by which servers hide what who reads a view, or its definer, may not read. */
+/** ER_VIEW_INVALID, with which servers hide that the reader of a view, or its definer, lacks a grant. */
 export function isInvalidView(error: unknown): boolean {
   return numberOf(error) === 1356;
 }
@@ -144,9 +102,9 @@ export function kindOf(error: unknown): DatabaseErrorKind {
   return TIMED_OUT.has(number) ? 'timeout' : 'failed';
 }
 
-/** What an error of a call may leave in the log: the server's texts quote values of parameters and rows. */
+/** The part of an error that may be logged: the server's texts quote values of parameters and rows. */
 export function nameOf(error: unknown): string {
-  // Of the connection, and made here.
+  // This driver has made the error, about the connection.
   if (error instanceof DatabaseError) return `connection: ${error.message}`;
   const { errno, code, sqlState } = asServerError(error) ?? {};
   if (sqlState === undefined) return `connection: ${code ?? 'lost'}`;
@@ -164,7 +122,7 @@ export function mistakeOf(error: unknown, probe?: string): string | undefined {
   return REFUSED_ARGUMENT[number];
 }
 
-/** What is wrong with the values of a statement of values alone, by the rows of SHOW WARNINGS; notes tell of nothing wrong. */
+/** What is wrong with the values of a probe, by the rows of SHOW WARNINGS. Notes are harmless. */
 export function mistakeOfWarnings(
   warnings: readonly Readonly<Record<string, unknown>>[],
 ): string | undefined {
@@ -182,10 +140,10 @@ export function isPatternOfSearch(error: unknown): boolean {
   return numberOf(error) === NO_SYNTAX;
 }
 
-/** The character sets, other than that of parameters, into which the server could not convert a text; else none. */
+/** The character sets, other than that of parameters, into which the server could not convert a text. */
 export function charactersRefused(error: unknown): readonly string[] {
   if (!NO_CHARACTER_SET.has(numberOf(error) ?? 0)) return [];
-  // They stand behind the text itself, which MySQL quotes.
+  // The names follow the text itself, which MySQL quotes.
   const words = (asServerError(error)?.message ?? '').split("'").at(numberOf(error) === 3854 ? -1 : 0) ?? '';
   const sets = [...words.matchAll(/\bto ([a-z0-9]+)$|\b([a-z0-9]+)_[a-z0-9_]+/g)];
   const names = sets.map(([, set, ofCollation]) => set ?? ofCollation ?? '');
@@ -214,10 +172,10 @@ export function unavailable(cause: unknown): DatabaseError {
   });
 }
 
-/** What lets an account in that the server knows and refuses the database. */
+/** The GRANT for an account that the server knows but refuses the database. */
 function grantFor(cause: unknown): string | undefined {
   if (numberOf(cause) !== NO_DATABASE) return undefined;
-  // The same in every language of the server: the account, with its own pattern of hosts, and the database.
+  // Every language of the server quotes the account with its host pattern, and the database.
   const [, user, host, database] =
     /'(.*)'@'([^']*)'.*'(.*)'/s.exec(asServerError(cause)?.message ?? '') ?? [];
   if (user === undefined || host === undefined || database === undefined) return undefined;
@@ -260,6 +218,6 @@ function adviceFor(cause: unknown): string {
 
 function isCertificate(cause: unknown): boolean {
   const { code, message = '' } = asServerError(cause) ?? {};
-  // The library puts a code of its own in the place of that of the TLS library.
+  // The library replaces the code of the TLS library with its own.
   return code === 'HANDSHAKE_SSL_ERROR' && /certificate|altnames/.test(message);
 }

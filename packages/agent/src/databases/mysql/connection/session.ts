@@ -17,13 +17,13 @@ import { checkColumns, checkPackets, type CheckedPackets } from './check-packets
 import type { PacketLengths } from './packet-lengths.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 
-/** What makes values of the types of the wire. */
+/** Makes values of the types of the protocol. */
 export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 'TINYINT' | 'VARCHAR'>;
 
 const CONNECT_MS = 10_000;
-/** What is asked at the start may take the server a while: to plan a statement, or to read a large catalog. */
+/** Planning a statement or reading a large catalog may take the server a while. */
 const ANSWER_MS = 30_000;
-/** A graceful end is not waited for longer. */
+/** The longest wait for a graceful end. */
 const CLOSE_MS = 1000;
 
 /**
@@ -180,7 +180,7 @@ export class MysqlSession implements PooledSession {
       isOver = true;
       ended();
     };
-    // What ends a connection that nobody uses is an event alone.
+    // An idle connection reports its end only by an event.
     this.connection.on('error', once);
     this.connection.on('end', once);
   }
@@ -212,21 +212,21 @@ async function open(
   signal: AbortSignalLike,
   isEncrypted: boolean,
 ): Promise<MysqlSession> {
-  // Loaded when a database of this kind is first connected to: the others do without.
+  // Agents without such a database never load the library.
   const { createConnection, TypedParameter } = await import('mysql2');
   const connection = createConnection(optionsOf(config, isEncrypted));
   const packets = checkPackets(connection);
-  // The library goes on reading from a connection whose server has broken the protocol.
+  // The library would go on reading after the server has broken the protocol.
   connection.on('error', () => endAtOnce(connection));
   let giveUp = (): void => {};
   let timer: NodeJS.Timeout | undefined;
   const failed = new Promise<never>((_resolve, reject) => {
     giveUp = () => reject(new DatabaseError('cancelled', 'given up while connecting'));
     signal.addEventListener('abort', giveUp);
-    // The library's own limit ends with the handshake; a network that falls silent after it tells nothing.
+    // The library's own limit ends with the handshake, but the network may fall silent after that.
     const late = Object.assign(new Error('connect ETIMEDOUT'), { code: 'ETIMEDOUT' });
     timer = setTimeout(() => reject(late), CONNECT_MS);
-    // Without a listener of its own an error would end the process.
+    // Without this listener an error would end the process.
     connection.on('error', reject);
     connection.on('end', () => reject(new DatabaseError('unavailable', 'the connection was closed')));
   });
@@ -241,7 +241,7 @@ async function open(
   }
 }
 
-/** The library only says goodbye, which a silent network keeps up: the socket would stay. */
+/** The library only sends a goodbye. On a silent network the socket would stay open. */
 function endAtOnce(connection: Connection): void {
   connection.destroy();
   streamOf(connection)?.destroy();
@@ -272,7 +272,7 @@ async function greet(
   return session;
 }
 
-/** Older ones lack a time limit, a read-only transaction or a function that calls need. */
+/** Older servers lack a time limit, a read-only transaction or a function that calls need. */
 const OLDEST: Readonly<Record<string, readonly [number, number, number]>> = {
   mariadb: [10, 6, 0],
   mysql: [8, 0, 22],
@@ -295,7 +295,7 @@ function askVersion(connection: Connection): Promise<readonly RowDataPacket[]> {
   });
 }
 
-/** Throws `DatabaseError` for a server that is none of those that `driver` names. */
+/** Throws `DatabaseError` for a server of another kind than `driver`, or too old a one. */
 function checkServer(driver: string, version: string): void {
   const actual = /MariaDB/i.test(version)
     ? 'mariadb'
@@ -322,10 +322,10 @@ function optionsOf(config: MysqlConfig, isEncrypted: boolean): ConnectionOptions
     database: name,
     charset: 'UTF8MB4_GENERAL_CI',
     connectTimeout: CONNECT_MS,
-    // Code made of what a server says of its columns is what CVE-2024-21508 was about.
+    // CVE-2024-21508: the library would generate code from what a server says about its columns.
     disableEval: true,
     multipleStatements: false,
-    // A server may ask for a file of the agent's, and for the password as it is.
+    // A server may ask for a file of the agent, or for the password in clear text.
     flags: ['-LOCAL_FILES'],
     infileStreamFactory: refuseFile,
     enableCleartextPlugin: false,
@@ -337,9 +337,9 @@ function optionsOf(config: MysqlConfig, isEncrypted: boolean): ConnectionOptions
     ...(isEncrypted
       ? {
           ssl: {
-            // As with libpq an authority that is named is asked, also where the name is not looked at.
+            // As in libpq, a named authority is checked even if the host name is not.
             rejectUnauthorized: isVerified || (config.sslmode === 'require' && sslRootCert !== undefined),
-            // The library leaves it off.
+            // The library's default is off.
             verifyIdentity: isVerified,
             ...(sslRootCert === undefined ? {} : { ca: sslRootCert }),
           },
@@ -353,8 +353,8 @@ function placeOf(host: string, port: number): ConnectionOptions {
 }
 
 /**
- * Of an address the library would have any certificate for `localhost` pass. Written as a name, with a dot at its end,
- * it is what the certificate has to be for.
+ * For an address the library would accept any certificate for `localhost`. Written as a name, with a dot at its end,
+ * the address has to be in the certificate.
  */
 function addressOf(host: string, port: number): ConnectionOptions {
   const stream = (): Socket => connect({ host, port, keepAlive: true, noDelay: true });

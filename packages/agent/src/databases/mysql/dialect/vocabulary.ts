@@ -1,8 +1,5 @@
 import type { Vocabulary } from '../../sql/one-select.ts';
-
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
+import { words } from '../../sql/words.ts';
 
 /**
  * Reserved words of MariaDB 10.11 to 11.8 and MySQL 9.7. Those that only read are allowed; what changes, locks, names a

@@ -7,19 +7,19 @@ import type { BoundTypes } from '../connection/session.ts';
 import { utcText } from '../../sql/utc-text.ts';
 import type { PlacedParam } from './prepared-query.ts';
 
-/** DECIMAL has at most so many digits, and so many of them behind the point. */
+/** The most digits of DECIMAL, and of those after the point. */
 const MOST_DIGITS = 65;
 const MOST_DECIMALS = 30;
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Of a time, behind its seconds: the servers take no more. */
+/** The most digits after the seconds of a time that the servers accept. */
 const MOST_SECOND_DIGITS = 6;
 
-/** A validated value in the form in which it is bound. Throws `DatabaseError`, for a time as `utcText` does. */
+/** A validated value in the form in which it is bound. Throws `DatabaseError`. */
 export function boundForm(param: PlacedParam, value: unknown): unknown {
   if (value === undefined || value === null) return param.ifNull === undefined ? null : BigInt(param.ifNull);
   const { type } = param.schema;
-  // Without an offset, which MariaDB drops; the session's time zone is UTC.
+  // The session's time zone is UTC, and MariaDB ignores offsets.
   if (type === 'datetime') return utcText(param, textOf(value), MOST_SECOND_DIGITS);
   if (type !== 'integer') return value;
   try {
@@ -52,7 +52,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** As DECIMAL, which compares exactly with a DECIMAL; beyond what that holds as DOUBLE. */
+/** DECIMAL compares exactly with a DECIMAL. Larger numbers are bound as DOUBLE. */
 function boundNumber(types: BoundTypes, text: string): TypedParameterValue {
   const { sign, digits, point } = readDecimal(text);
   const decimals = Math.max(digits.length - point, 0);

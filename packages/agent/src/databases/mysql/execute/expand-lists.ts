@@ -1,20 +1,19 @@
 import type { PlacedParam, PreparedQuery } from './prepared-query.ts';
 
-/** Stands in a text for the items of a list: no SQL has this character. */
+/** Marks the place of a list's items. No SQL has this character. */
 export const LIST = '\0';
-/** The most items of a list in the parentheses of IN: MariaDB makes a table of more, which it joins without an index. */
+/** The most items of a list after IN: MariaDB puts more into a table, which it joins without an index. */
 export const MOST_ITEMS = 1000;
 /** `x in ()` is not SQL. */
 const NO_ITEMS = 'select null from dual where false';
 
 export interface ExpandedQuery {
   readonly text: string;
-  /** In the order of the placeholders of `text`. */
   readonly params: readonly PlacedParam[];
   readonly values: readonly unknown[];
 }
 
-/** Puts as many placeholders where a list is as it has items. `values` are those of the query's parameters. */
+/** Writes a placeholder for each item of a list. `values` are those of the query's parameters. */
 export function expandLists(
   { text, params }: Pick<PreparedQuery, 'text' | 'params'>,
   values: readonly unknown[],
@@ -42,7 +41,10 @@ export function expandLists(
   };
 }
 
-/** Repeats the last item up to the next power of two: the server has few statements to prepare for lists of all lengths. */
+/**
+ * Repeats the last item up to the next power of two, so that the server prepares few statements for lists of all
+ * lengths.
+ */
 function padded(items: readonly unknown[]): readonly unknown[] {
   if (items.length === 0) return [];
   const length = Math.max(items.length, Math.min(MOST_ITEMS, 2 ** Math.ceil(Math.log2(items.length))));

@@ -2,7 +2,7 @@ import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { PreparedCapability } from '../../driver/driver.ts';
 
-/** A parameter as it is bound in one of its places, with the schema that this place has for it. */
+/** A parameter in one of its places, with the schema as which it is bound there. */
 export interface PlacedParam extends Param {
   /** Its items stand in the parentheses of IN, where the text has a `LIST`. */
   readonly isList?: boolean;
@@ -10,11 +10,11 @@ export interface PlacedParam extends Param {
   readonly ifNull?: string;
 }
 
-/** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
+/** A verified capability as plain data. */
 export interface PreparedQuery extends PreparedCapability {
-  /** What is sent: see `wrapSelect` for the rows that it yields, and `LIST` for what is replaced at each call. */
+  /** The SQL that is sent. `wrapSelect` says which rows it yields; each `LIST` is replaced at each call. */
   readonly text: string;
-  /** In the order of the placeholders; one that stands in several places is there as often. */
+  /** One for each placeholder, so that a parameter may be there several times. */
   readonly params: readonly PlacedParam[];
   readonly limits: CapabilityLimits;
   /** Their parameters are placeholders of the text. */
@@ -25,8 +25,8 @@ export interface PreparedQuery extends PreparedCapability {
   readonly required: readonly string[];
   /** Whether rows have a FLOAT, for `writeFloats`. */
   readonly hasFloats: boolean;
-  /** Whether it may call functions that somebody has made, be it in a view, which may change the session. */
+  /** Whether it may call stored functions, also in a view. They may change the session. */
   readonly callsOwn: boolean;
-  /** Whether a function may read who calls, which is then in variables of the session. */
+  /** Whether the caller is put into variables of the session, for functions. */
   readonly setsCaller: boolean;
 }

@@ -4,13 +4,13 @@ import { DatabaseError } from '../../driver/errors.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import { writeFloats } from './write-floats.ts';
 
-/** Takes rows as they come: as many of the first as the caps allow. */
+/** Takes rows on arrival, as many of the first as the limits allow. */
 export class RowCollector {
   readonly #limits: CapabilityLimits;
   readonly #required: readonly string[];
   readonly #hasFloats: boolean;
   readonly #rows: Buffer[] = [];
-  /** Of the array: brackets, rows and commas. */
+  /** The length of the array with brackets and commas. */
   #bytes = 2;
   #excess = 0;
   #isTruncated = false;
@@ -22,7 +22,7 @@ export class RowCollector {
     this.#hasFloats = hasFloats;
   }
 
-  /** Returns how many bytes have come behind those that count. */
+  /** Returns how many bytes have arrived after the rows that count. */
   add(row: unknown): number {
     const [sent, missing] = Array.isArray(row) ? row : [];
     const json: unknown = this.#hasFloats && Buffer.isBuffer(sent) ? writeFloats(sent) : sent;
@@ -35,7 +35,7 @@ export class RowCollector {
     if (this.#rows.length >= maxRows) {
       this.#cut(`max_rows (${maxRows})`, onLimit);
     } else if (!Buffer.isBuffer(json) || length + 2 > maxBytes) {
-      // The server gives NULL for a text that is longer than its max_allowed_packet.
+      // The server gives NULL for a text longer than its max_allowed_packet.
       this.#error = new DatabaseError('too_large', `one row alone is longer than max_bytes (${maxBytes})`);
     } else if (this.#bytes + length + Math.min(1, this.#rows.length) > maxBytes) {
       this.#cut(`max_bytes (${maxBytes})`, onLimit);
@@ -49,7 +49,7 @@ export class RowCollector {
     return this.#excess;
   }
 
-  /** Throws `DatabaseError` for rows that must not be given. */
+  /** Throws `DatabaseError` for rows that must not leave. */
   result(): QueryResult {
     if (this.#error !== undefined) throw this.#error;
     const rows = Buffer.allocUnsafe(this.#bytes);

@@ -17,14 +17,14 @@ import type { ValueFault } from '../../sql/probes/proven-faults.ts';
 import { misreadValues, valueFaults, type Ask } from './value-faults.ts';
 import { RowCollector } from './row-collector.ts';
 
-/** How long the answer of a query that was stopped is waited for, before its connection is given up. */
+/** How long to wait for the answer of a stopped query before its connection is closed. */
 const STOP_MS = 1000;
-/** What may still come behind a result that is complete, before the query is stopped instead. */
+/** The most bytes after a complete result before the query is stopped. */
 const MOST_EXCESS = 65_536;
 
-/** The network tells within a round trip that a connection was over before the query came, and a busy machine a little later. */
+/** If a connection ended before the query arrived, the network tells within a round trip, a busy machine a little later. */
 const IDLE_LOSS_MS = 5000;
-/** A server that does not answer for so long when a session is cleaned up is taken for lost. */
+/** A server that takes longer to clean up a session is taken for lost. */
 const LEAVE_MS = 5000;
 const UNFIT = Promise.resolve(false);
 
@@ -46,14 +46,14 @@ async function run(
     const { transaction, outcome, madeAt } = await runOnce(pool, kill, verified, call, formed, deadline);
     const isFresh = madeAt > startedAt;
     if (outcome.error === undefined) {
-      // What was stopped when enough had come has told of no warnings.
+      // A query that was stopped with a complete result has not reported its warnings.
       const isDoubtful = transaction.warningCount > 0 || transaction.stopped === 'complete';
       const misread = isDoubtful ? await misreadValues(verified, givenIndexes(), ask) : [];
       const refusal = faultError(misread, verified.params, 'a value was read as another');
       if (refusal !== undefined) throw refusal;
       return transaction.result();
     }
-    // One that died while idle says nothing of the query; one made for this call may have died of it.
+    // A session that died while idle says nothing about the query. One made for this call may have died of it.
     const wasIdle = !outcome.hasBegun || (!verified.callsOwn && transaction.elapsedMs < IDLE_LOSS_MS);
     const isLostBefore = wasIdle && isLostAlone(outcome.error) && !isFresh;
     if (isLostBefore && transaction.stopped === undefined && deadline > performance.now()) continue;
@@ -71,7 +71,7 @@ async function run(
     emptied: Parameters<Ask>[1] = [],
   ): ReturnType<Ask> {
     const placed = params.flatMap((index) => verified.params[index] ?? []);
-    // In a text of its own a list is JSON text: that has all of its characters.
+    // In a probe a list is bound as JSON text, which has all of its characters.
     const query = {
       ...verified,
       text,
@@ -92,7 +92,7 @@ async function run(
     try {
       return await valueFaults(error, verified, givenIndexes(), ask);
     } catch (failure) {
-      // Then the first error stands.
+      // The first error stays.
       if (failure instanceof DatabaseError) return [];
       throw failure;
     }
@@ -101,11 +101,8 @@ async function run(
 
 interface FormedQuery {
   readonly text: string;
-  /** In the order of its placeholders. */
   readonly params: readonly PlacedParam[];
-  /** Their values, as `bindValue` takes them. */
   readonly forms: readonly unknown[];
-  /** Whether the server is asked for its warnings, if it has any. */
   readonly asksWarnings?: boolean;
 }
 
@@ -114,7 +111,7 @@ function formOf(query: PreparedQuery, given: readonly unknown[]): FormedQuery {
   return { text, params, forms: params.map((param, index) => boundForm(param, values[index])) };
 }
 
-/** On a session of the pool, which gets it back. */
+/** Runs the query on a session of the pool. */
 async function runOnce(
   pool: Pool<MysqlSession>,
   kill: KillQuery,
@@ -126,7 +123,7 @@ async function runOnce(
   const { signal, share } = call;
   const session = await pool.acquire({ signal, share, timeoutMs: deadline - performance.now() });
   const bound = params.map(({ schema }, index) => bindValue(session.types, schema, forms[index]));
-  const transaction = new Transaction(session, kill, verified, call, { text, bound, asksWarnings });
+  const transaction = new Transaction({ session, kill, verified, call, text, bound, asksWarnings });
   const outcome = await transaction.run(deadline);
   void outcome.isFit.then((isFit) => {
     if (isFit) {
@@ -139,7 +136,7 @@ async function runOnce(
   return { transaction, outcome, madeAt: session.madeAt };
 }
 
-/** Whether the connection failed, and not by a result that is too large and would be so again. */
+/** Whether the connection failed, but not because of a result that is too large. */
 function isLostAlone(error: unknown): boolean {
   return isLoss(error) && kindOf(error) !== 'too_large';
 }
@@ -149,8 +146,11 @@ function valueOf({ name }: Param, capability: string, call: QueryCall): unknown 
 }
 
 interface SentQuery {
+  readonly session: MysqlSession;
+  readonly kill: KillQuery;
+  readonly verified: PreparedQuery;
+  readonly call: QueryCall;
   readonly text: string;
-  /** In the order of its placeholders. */
   readonly bound: readonly TypedParameterValue[];
   readonly asksWarnings: boolean | undefined;
 }
@@ -159,7 +159,7 @@ interface Outcome {
   readonly error: unknown;
   /** Whether the query itself was sent. */
   readonly hasBegun: boolean;
-  /** Whether the session may serve another call, once it is known: what follows the query keeps no caller waiting. */
+  /** Whether the session may serve another call. Resolves later, so that cleaning up keeps no caller waiting. */
   readonly isFit: Promise<boolean>;
 }
 
@@ -170,36 +170,20 @@ interface Outcome {
  * counts, and the session is not used again.
  */
 class Transaction {
-  readonly #session: MysqlSession;
-  readonly #kill: KillQuery;
-  readonly #verified: PreparedQuery;
-  readonly #call: QueryCall;
   readonly #sent: SentQuery;
   readonly #rows: RowCollector;
   readonly #startedAt = performance.now();
   #hasBegun = false;
   #stop: ((why: 'timeout' | 'cancelled' | 'complete') => void) | undefined;
   stopped: 'timeout' | 'cancelled' | 'complete' | undefined;
-  /** When the server was asked for something that it has not answered, by `performance.now()`. */
+  /** The time of the question that the server has not answered, by `performance.now()`. */
   silentSince: number | undefined;
-  /** Of the result, once it has come. */
   warningCount = 0;
-  /** The rows of SHOW WARNINGS, where they are asked for. */
   warnings: readonly Readonly<Record<string, unknown>>[] = [];
 
-  constructor(
-    session: MysqlSession,
-    kill: KillQuery,
-    verified: PreparedQuery,
-    call: QueryCall,
-    sent: SentQuery,
-  ) {
-    this.#session = session;
-    this.#kill = kill;
-    this.#verified = verified;
-    this.#call = call;
+  constructor(sent: SentQuery) {
     this.#sent = sent;
-    this.#rows = new RowCollector(verified);
+    this.#rows = new RowCollector(sent.verified);
   }
 
   get elapsedMs(): number {
@@ -211,7 +195,7 @@ class Transaction {
   }
 
   async run(deadline: number): Promise<Outcome> {
-    const { signal } = this.#call;
+    const { signal } = this.#sent.call;
     const stopping = new Promise<void>((resolve) => {
       this.#stop = (why) => {
         this.stopped ??= why;
@@ -246,7 +230,7 @@ class Transaction {
     try {
       await this.#execute();
       if (this.#sent.asksWarnings === true && this.warningCount > 0)
-        this.warnings = await this.#session.ask('show warnings');
+        this.warnings = await this.#sent.session.ask('show warnings');
     } catch (error) {
       return { error, hasBegun: true, isFit: isLoss(error) ? UNFIT : this.#leave() };
     }
@@ -254,24 +238,24 @@ class Transaction {
   }
 
   async #prepare(deadline: number): Promise<void> {
-    const { capability, callsOwn, setsCaller } = this.#verified;
-    await this.#session.limitTime(Math.max(1, deadline - performance.now()));
+    const { capability, callsOwn, setsCaller } = this.#sent.verified;
+    await this.#sent.session.limitTime(Math.max(1, deadline - performance.now()));
     if (setsCaller) {
       const text = `set ${CALLER_NAMES.map((name) => `@${name} = ?`).join(', ')}`;
-      await this.#session.askWith(
+      await this.#sent.session.askWith(
         text,
-        CALLER_NAMES.map((name) => callerValue(name, this.#call, capability) ?? ''),
+        CALLER_NAMES.map((name) => callerValue(name, this.#sent.call, capability) ?? ''),
       );
     }
-    if (callsOwn) await this.#session.ask('start transaction read only');
+    if (callsOwn) await this.#sent.session.ask('start transaction read only');
   }
 
-  /** Undoes what the query may have left; resolves with whether the session is as it was. */
+  /** Undoes what the query may have left. Resolves with whether the session is clean. */
   async #leave(): Promise<boolean> {
     const startedAt = performance.now();
     let timer: NodeJS.Timeout | undefined;
     try {
-      if (this.#verified.callsOwn) {
+      if (this.#sent.verified.callsOwn) {
         const late = new Promise<never>((_resolve, reject) => {
           timer = setTimeout(() => reject(new Error('the session could not be cleaned up')), LEAVE_MS);
         });
@@ -287,12 +271,12 @@ class Transaction {
   }
 
   async #cleanUp(): Promise<void> {
-    await this.#session.ask('rollback');
-    await this.#session.reset();
+    await this.#sent.session.ask('rollback');
+    await this.#sent.session.reset();
   }
 
   #execute(): Promise<void> {
-    const { connection, packets, statements } = this.#session;
+    const { connection, packets, statements } = this.#sent.session;
     return new Promise((resolve, reject) => {
       const over = (): void => {
         connection.removeListener('error', onLoss);
@@ -302,7 +286,7 @@ class Transaction {
         over();
         reject(error);
       };
-      // A connection that is lost tells its commands only in part of the cases.
+      // A lost connection does not always tell its commands.
       const onLoss = (error?: Error): void => fail(error ?? new Error('the connection was closed'));
       connection.once('error', onLoss);
       connection.once('end', onLoss);
@@ -310,7 +294,7 @@ class Transaction {
       statements.use(this.#sent.text, (error, statement) => {
         if (error !== null) return fail(error);
         if (this.stopped !== undefined) return fail(new Error(this.stopped));
-        packets.expectResult(answerMaxBytes(this.#verified.limits.maxBytes));
+        packets.expectResult(answerMaxBytes(this.#sent.verified.limits.maxBytes));
         const command = statement.execute(this.#sent.bound);
         let hasResult = false;
         command.on('fields', (columns: Columns) => {
@@ -324,14 +308,14 @@ class Transaction {
         command.on('end', () => {
           if (!hasResult) return fail(malformed('something else than a result'));
           over();
-          this.warningCount = this.#session.warnings();
+          this.warningCount = this.#sent.session.warnings();
           resolve();
         });
       });
     });
   }
 
-  /** The server goes on with a query whose connection is closed, so it is told first. */
+  /** The server would go on with a query after its connection is closed, so KILL is sent first. */
   async #end(work: Promise<unknown>): Promise<void> {
     const startedAt = performance.now();
     let isRunning = true;
@@ -344,9 +328,11 @@ class Transaction {
       enough.signal.addEventListener('abort', () => clearTimeout(timer));
     });
     let isRefused = false;
-    const told = this.#kill(this.#session.threadId, () => isRunning).catch((error: unknown) => {
-      isRefused = !isLoss(error);
-    });
+    const told = this.#sent
+      .kill(this.#sent.session.threadId, () => isRunning)
+      .catch((error: unknown) => {
+        isRefused = !isLoss(error);
+      });
     await Promise.race([told, answered, late]);
     await Promise.race([answered, late]);
     enough.abort();
@@ -360,7 +346,7 @@ function toDatabaseError(
   { params }: PreparedQuery,
   faults: readonly ValueFault[],
 ): DatabaseError {
-  // Without the error as cause: its texts quote values.
+  // The error is not the cause, because its texts quote values.
   const sqlState = sqlStateOf(error);
   if (stopped === 'timeout' || stopped === 'cancelled') {
     return stopError(stopped, sqlState);

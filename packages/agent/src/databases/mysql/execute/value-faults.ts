@@ -13,25 +13,24 @@ import type { PreparedQuery } from './prepared-query.ts';
 
 interface ProbeAnswer {
   readonly error: unknown;
-  /** The JSON array of its rows, where there is no error. */
+  /** The JSON array of its rows, if there is no error. */
   rows(): string;
-  /** The rows of SHOW WARNINGS. */
   readonly warnings: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Runs a statement with some of the call's values, in the place of others an empty text. */
+/** Runs a statement with the call's values, but empty texts for those in `emptied`. */
 export type Ask = (probe: ValueProbe, emptied?: readonly number[]) => Promise<ProbeAnswer>;
 
 const NO_SEARCH = 'it is no valid full-text search';
 
-/** Which values the server refuses by themselves, as placeholders of the query that has failed with `error`. */
+/** The values that the server refuses by themselves, as placeholders of the query that has failed with `error`. */
 export async function valueFaults(
   error: unknown,
   verified: PreparedQuery,
   given: readonly number[],
   ask: Ask,
 ): Promise<readonly ValueFault[]> {
-  // The server reads no further, so that all of the message is the reason.
+  // The server has read no further, so every value is a reason.
   if (isTooLong(error)) return given.map((index) => [index, 'it is longer than the server takes']);
   if (isPatternOfSearch(error)) return faultySearches(verified, ask);
   const sets = charactersRefused(error);
@@ -67,7 +66,7 @@ export async function misreadValues(
   return faults.all;
 }
 
-/** A prepared statement is parsed no more: what its run finds to be no syntax is the text of a search. */
+/** A prepared statement is not parsed again, so the syntax error is in the text of a search. */
 async function faultySearches(
   { searches, text, params }: PreparedQuery,
   ask: Ask,
@@ -83,7 +82,7 @@ async function faultySearches(
   return found;
 }
 
-/** Texts that have a character which one of the sets does not have. */
+/** Texts with a character that one of the sets lacks. */
 async function textsOutside(
   sets: readonly string[],
   { params }: PreparedQuery,

@@ -1,14 +1,14 @@
-/** How many bytes more than in the end a row may have for each FLOAT in it. */
+/** The most bytes that each FLOAT adds to a row before `writeFloats`. */
 export const FLOAT_BYTES = 32;
-/** A control character is nowhere else in JSON text. */
+/** JSON text has no other control characters. */
 // oxlint-disable-next-line no-control-regex
 const FLOAT = /\u0001([^\u0001]*)\u0001/g;
-/** That many digits tell every FLOAT from every other one. */
+/** Nine digits distinguish every FLOAT. */
 const MOST_DIGITS = 9;
 
-/** The JSON text of a row with the shortest decimal for each FLOAT, which it has as DOUBLE between control characters. */
+/** Writes the shortest decimal for each FLOAT, which the row has as DOUBLE between control characters. */
 export function writeFloats(row: Buffer): Buffer {
-  // A character of Latin-1 for each byte, whatever the bytes mean.
+  // Latin-1 has a character for each byte.
   const text = row
     .toString('latin1')
     .replaceAll(FLOAT, (_, double: string) => shortest(Math.fround(Number(double))));

@@ -1,27 +1,25 @@
 import type { FieldPacket, PrepareStatementInfo } from 'mysql2';
 
-/** What the server says of a column of the result. */
 export interface Column {
   readonly name: string;
-  /** By its number in the protocol. */
+  /** Its number in the protocol. */
   readonly type: number;
   readonly length: number;
   readonly decimals: number;
   readonly isBinary: boolean;
   readonly isUnsigned: boolean;
-  /** Whether it is an ENUM or a SET, which are numbers, too. */
+  /** Whether it is an ENUM or a SET, which are also numbers. */
   readonly isChoice: boolean;
   /** Whether it is a column of a table. */
   readonly isStored: boolean;
 }
 
-/** Of a column: its character set is that of bytes. */
+/** The character set of bytes. */
 const BINARY_SET = 63;
 const UNSIGNED_FLAG = 32;
-/** Of ENUM and SET. */
 const CHOICE_FLAGS = 256 | 2048;
 
-/** What the library's types leave out. */
+/** Reads what the library's types leave out. */
 export function partsOf(statement: PrepareStatementInfo): {
   readonly parameters: number;
   readonly columns: readonly Column[];

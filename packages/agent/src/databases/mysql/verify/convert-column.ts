@@ -4,9 +4,9 @@ import type { Column } from './columns.ts';
 export type Conversion =
   | {
       readonly ok: true;
-      /** The JSON text of a value. NULL says that the text is longer than the server makes any. */
+      /** SQL for the JSON text of a value. It is NULL if the text is too long for the server. */
       readonly json: string;
-      /** The condition on which JSON has null in its place. */
+      /** SQL for whether JSON has null in its place. */
       readonly absent: string;
       /** Whether `json` has a FLOAT in it, as `writeFloats` takes it. */
       readonly isFloat: boolean;
@@ -45,10 +45,10 @@ const INTEGERS = new Set<number>([
 ]);
 const DECIMALS = new Set<number>([TYPE.decimal, TYPE.newDecimal]);
 const TIMES = new Set<number>([TYPE.timestamp, TYPE.datetime]);
-/** VARCHAR, the BLOBs, which the TEXTs are too, ENUM, SET and CHAR, and what is known only once there are values. */
+/** VARCHAR, BLOB and TEXT, ENUM, SET, CHAR, and what has no type before it has values. */
 const TEXTS = new Set<number>([TYPE.null, 15, 247, 248, 249, 250, 251, 252, 253, 254]);
 
-/** What values are compared as, as far as it matters to parameters. */
+/** How values are compared, as far as it matters to parameters. */
 export type ColumnKind = 'number' | 'text' | 'choice' | 'bytes' | 'date' | 'moment' | 'time' | 'other';
 
 export function kindOfColumn({ type, isBinary, isChoice }: Column): ColumnKind {
@@ -63,7 +63,7 @@ export function kindOfColumn({ type, isBinary, isChoice }: Column): ColumnKind {
   return isBinary ? 'bytes' : 'text';
 }
 
-/** How a column is given as the declared type; `value` is what names it in SQL. */
+/** How a column leaves as the declared type. `value` names it in SQL. */
 export function convertColumn(
   { type }: Pick<ResultField, 'type'>,
   column: Column,
@@ -74,7 +74,7 @@ export function convertColumn(
   if (json === undefined) {
     return {
       ok: false,
-      problem: `cannot be given as ${type}: declare what the column is, or CAST it in the SQL`,
+      problem: `cannot be given as ${type}: declare the type of the column, or CAST the column in the SQL`,
     };
   }
   const isFloat = column.type === TYPE.float;
@@ -90,7 +90,7 @@ function jsonOf(
   const isInteger = INTEGERS.has(column.type) || (DECIMALS.has(column.type) && column.decimals === 0);
   switch (type) {
     case 'integer':
-      // Adding nothing takes the zeros away that ZEROFILL puts in front.
+      // Adding 0 removes the leading zeros of ZEROFILL.
       return isInteger ? `concat(${value} + 0)` : undefined;
     case 'number':
       if (isInteger || DECIMALS.has(column.type)) return `concat(${value} + 0)`;
@@ -110,7 +110,7 @@ function jsonOf(
   }
 }
 
-/** Dates with a zero for the year, the month or the day are none, and a document of another kind is not the declared one. */
+/** Dates with a zero year, month or day count as absent, and so do documents of another kind. */
 function absentOf(type: ResultField['type'], column: Column, value: string): string {
   const parts = [`year(${value})`, `month(${value})`, `dayofmonth(${value})`];
   switch (type) {
@@ -142,7 +142,7 @@ function isJson(value: string): string {
   return `coalesce(json_valid(${value}), 0) and convert(${value} using utf8mb4) regexp '${JSON_PATTERN}'`;
 }
 
-/** What a comparison gives is an integer of one digit. */
+/** A comparison yields an integer of one digit. */
 function isBoolean({ type, length }: Column): boolean {
   return (
     length === 1 && (type === TYPE.tiny || type === TYPE.bit || type === TYPE.longlong || type === TYPE.long)
@@ -162,20 +162,20 @@ function textOf({ type, isBinary }: Column, value: string, isMariaDb: boolean): 
   return `json_quote(convert(concat(${value}) using utf8mb4))`;
 }
 
-/** MySQL leaves out the last digits of some: as JSON it writes all, but not the same text for the others. */
+/** MySQL drops the last digits of some doubles. As JSON it writes them all, but the others differently. */
 function doubleOf(value: string, isMariaDb: boolean): string {
   const double = `${value} + 0e0`;
   if (isMariaDb) return `concat(${double})`;
   return `if(concat(${double}) + 0e0 = ${double}, concat(${double}), concat(cast(${double} as json)))`;
 }
 
-/** The servers write a FLOAT with six digits, or as the DOUBLE that it is: the agent makes the shortest decimal of that. */
+/** The servers write a FLOAT with six digits, or as DOUBLE: the agent turns that into the shortest decimal. */
 function floatOf(value: string): string {
   return `concat(char(1), ${value} + 0e0, char(1))`;
 }
 
 function timeOf({ decimals }: Column, value: string): string {
-  // Most columns keep whole seconds, and to ask each value costs a fifth of what the server does for a row.
+  // Most columns keep whole seconds, and asking each value for more costs a fifth of the server's work.
   if (decimals === 0) return `concat('"', replace(${value}, ' ', 'T'), '+00:00"')`;
   const fraction = `if(microsecond(${value}) = 0, '', trim(trailing '0' from date_format(${value}, '.%f')))`;
   return `concat('"', date_format(${value}, '%Y-%m-%dT%H:%i:%s'), ${fraction}, '+00:00"')`;
@@ -183,8 +183,8 @@ function timeOf({ decimals }: Column, value: string): string {
 
 function documentOf(column: Column, value: string, isMariaDb: boolean): string | undefined {
   if (column.type === TYPE.json) return `convert(${value} using utf8mb4)`;
-  // MariaDB keeps JSON as text: it is looked at value by value.
+  // MariaDB keeps JSON as text, so each value is checked.
   const isText = TEXTS.has(column.type) && (column.type === TYPE.null || !column.isBinary);
-  // In the character set of the column the whole row would be in that set.
+  // Otherwise the whole row would be in the character set of the column.
   return isMariaDb && isText ? `json_compact(convert(${value} using utf8mb4))` : undefined;
 }

@@ -1,6 +1,8 @@
 import type { SqlToken } from '../../sql/scanner.ts';
-import type { OneSelect, WrittenName } from '../../sql/one-select.ts';
+import type { OneSelect } from '../../sql/one-select.ts';
+import { isName, isOperator, isWord } from '../../sql/places/tokens.ts';
 import type { MysqlSession } from '../connection/session.ts';
+import { distinct, titleOf, type Table } from '../dialect/quoted.ts';
 import { accountOf } from './grants/missing-grants.ts';
 import { judgeText } from './read-statement.ts';
 
@@ -10,7 +12,6 @@ export interface ViewProblem {
   readonly remedy?: string;
 }
 
-/** A chain of views is longer only by mistake. */
 const MOST_VIEWS = 500;
 
 /**
@@ -26,8 +27,8 @@ export async function judgeViews(
   const seen = new Set<string>();
   let next = select.names.map(({ schema, name }) => ({ schema: schema ?? database, name }));
   while (next.length > 0) {
-    const asked = unique(next).filter((each) => !seen.has(keyOf(each)));
-    for (const each of asked) seen.add(keyOf(each));
+    const asked = distinct(next).filter((each) => !seen.has(titleOf(each)));
+    for (const each of asked) seen.add(titleOf(each));
     if (seen.size > MOST_VIEWS * 10) return { message: 'reads too many views', detail: '' };
     next = [];
     for (const view of await findViews(session, asked)) {
@@ -36,7 +37,7 @@ export async function judgeViews(
         return {
           message: 'reads a view whose text the account may not see: grant it SHOW VIEW',
           detail: `view ${title}`,
-          remedy: `GRANT SELECT, SHOW VIEW ON ${quoted(view)} TO ${await accountOf(session)}`,
+          remedy: `GRANT SELECT, SHOW VIEW ON ${titleOf(view)} TO ${await accountOf(session)}`,
         };
       }
       const judged = judgeText(view.text, allowFunctions);
@@ -48,18 +49,13 @@ export async function judgeViews(
           message:
             'reads a view over a table that the account may not see, which could be another view: grant it SHOW VIEW',
           detail: `view ${title} over ${hidden.schema}.${hidden.name}`,
-          remedy: `GRANT SHOW VIEW ON ${quoted(hidden)} TO ${await accountOf(session)}`,
+          remedy: `GRANT SHOW VIEW ON ${titleOf(hidden)} TO ${await accountOf(session)}`,
         };
       }
       next.push(...tables);
     }
   }
   return undefined;
-}
-
-interface Table {
-  readonly schema: string;
-  readonly name: string;
 }
 
 export async function findViews(
@@ -78,48 +74,31 @@ export async function findViews(
   }));
 }
 
-/** Whatever the account may see of a table at all makes it one that is known. */
+/** A table is known if the account may see any of it. */
 async function firstHidden(session: MysqlSession, tables: readonly Table[]): Promise<Table | undefined> {
   if (tables.length === 0) return undefined;
   const rows = await session.askWith(
     `select table_schema as s, table_name as n from information_schema.tables where ${anyOf(tables)}`,
     tables.flatMap(({ schema, name }) => [schema, name]),
   );
-  const known = new Set(rows.map(({ s, n }) => keyOf({ schema: String(s), name: String(n) })));
-  return tables.find((table) => !known.has(keyOf(table)));
+  const known = new Set(rows.map(({ s, n }) => titleOf({ schema: String(s), name: String(n) })));
+  return tables.find((table) => !known.has(titleOf(table)));
 }
 
-/** Servers differ in whether large and small letters are the same in names: one name too many does no harm. */
+/** Servers differ in whether names ignore case. One name too many does no harm. */
 function anyOf(names: readonly Table[]): string {
   const each = 'lower(table_schema) = lower(?) and lower(table_name) = lower(?)';
   return names.map(() => `(${each})`).join(' or ');
 }
 
-/** Servers write the tables of a view behind FROM and JOIN, each with its schema, and without quotes where its maker wants it so. */
+/** Servers write the tables of a view after FROM and JOIN, each with its schema, and sometimes without quotes. */
 export function tablesOf(body: readonly SqlToken[]): readonly Table[] {
   return body.flatMap((token, index) => {
     const [dot, name] = [body[index + 1], body[index + 2]];
-    if (!isNaming(token) || dot?.text !== '.' || !isNaming(name)) return [];
+    if (!isName(token) || dot?.text !== '.' || !isName(name)) return [];
     let before = index - 1;
-    while (body[before]?.text === '(' && body[before]?.kind === 'operator') before -= 1;
-    const isTable =
-      body[before]?.kind === 'word' && /^(?:from|join|straight_join)$/i.test(body[before]?.text ?? '');
+    while (isOperator(body[before], '(')) before -= 1;
+    const isTable = isWord(body[before], /^(?:from|join|straight_join)$/i);
     return isTable ? [{ schema: token.text, name: name.text }] : [];
   });
-}
-
-function isNaming(token: SqlToken | undefined): token is SqlToken {
-  return token?.kind === 'name' || token?.kind === 'word';
-}
-
-function unique(names: readonly Table[]): readonly Table[] {
-  return [...new Map(names.map((each) => [keyOf(each), each])).values()];
-}
-
-function keyOf({ schema, name }: WrittenName): string {
-  return JSON.stringify([schema, name]);
-}
-
-function quoted({ schema, name }: Table): string {
-  return [schema, name].map((part) => `\`${part.replaceAll('`', '``')}\``).join('.');
 }

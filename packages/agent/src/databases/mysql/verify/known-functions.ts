@@ -1,9 +1,11 @@
+import type { CalledFunction } from '../../sql/one-select.ts';
+import { words } from '../../sql/words.ts';
+
 /**
  * Functions of the servers that only read, lower case. Left out is what waits, locks, counts up, reads files, sets or
  * tells the state of the session, and what runs text as a program.
  */
-export const knownFunctions: ReadonlySet<string> = new Set(
-  `
+export const knownFunctions: ReadonlySet<string> = words(`
   avg bit_and bit_or bit_xor count group_concat json_arrayagg json_objectagg max min std stddev stddev_pop stddev_samp sum
   var_pop var_samp variance any_value median percentile_cont percentile_disc
   cume_dist dense_rank first_value grouping lag last_value lead nth_value ntile percent_rank rank row_number
@@ -36,19 +38,21 @@ export const knownFunctions: ReadonlySet<string> = new Set(
   st_latitude st_length st_longitude st_overlaps st_simplify st_srid st_touches st_within st_x st_y point mbrcontains
   mbrintersects mbrwithin
   datetime nchar json any some against columns array vec_distance vec_distance_euclidean vec_distance_cosine
-  `
-    .trim()
-    .split(/\s+/),
-);
+`);
 
 /** Functions of the servers that do more than read, or whose answer is the session's: no file may allow them. */
-export const forbiddenFunctions: ReadonlySet<string> = new Set(
-  `
+export const forbiddenFunctions: ReadonlySet<string> = words(`
   sleep benchmark load_file get_lock release_lock release_all_locks is_free_lock is_used_lock last_insert_id nextval
   lastval setval master_pos_wait master_gtid_wait source_pos_wait wait_for_executed_gtid_set
   wait_until_sql_thread_after_gtids row_count found_rows connection_id name_const uuid_short sys_guid extractvalue
   updatexml encrypt des_encrypt des_decrypt old_password password validate_password_strength
-  `
-    .trim()
-    .split(/\s+/),
-);
+`);
+
+/** The functions that are called and are not known to only read, each once, as written. */
+export function unknownFunctions(called: readonly CalledFunction[]): readonly string[] {
+  // A quoted name, or one with a schema, is a stored function.
+  const unknown = called.filter(
+    ({ schema, name, isQuoted }) => schema !== undefined || isQuoted || !knownFunctions.has(name),
+  );
+  return [...new Set(unknown.map(({ schema, name }) => (schema === undefined ? name : `${schema}.${name}`)))];
+}

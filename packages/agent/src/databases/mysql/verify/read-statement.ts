@@ -1,10 +1,7 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import type { VerificationFault } from '../../driver/errors.ts';
-import type { Template } from '../../sql/create-template.ts';
+import { fillTemplate, type Template } from '../../sql/template.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { faultAt } from '../../sql/fault-at.ts';
-import { fillTemplate } from '../../sql/fill-template.ts';
-import { unknownFunctions } from '../../sql/judge-functions.ts';
+import { refused, type ReadResult } from '../../sql/fault-at.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
 import {
   oneSelect,
@@ -15,10 +12,11 @@ import {
 import { listParameters, misplacedLists, type ListPlaces } from '../../sql/places/list-places.ts';
 import { misplacedScalars } from '../../sql/places/misplaced-scalars.ts';
 import { loneParameter, rowCounts } from '../../sql/places/row-counts.ts';
+import { isWord, parameterIndexes } from '../../sql/places/tokens.ts';
 import { scanSql, type SqlToken } from '../../sql/scanner.ts';
 import { LIST } from '../execute/expand-lists.ts';
 import type { PlacedParam } from '../execute/prepared-query.ts';
-import { forbiddenFunctions, knownFunctions } from './known-functions.ts';
+import { forbiddenFunctions, unknownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
 import { listPlaces } from './places/list-places.ts';
 import { placeholderFor } from './places/text-places.ts';
@@ -29,41 +27,23 @@ export interface ReadStatement {
   /** With a `?` for each of its parameters, or a `LIST`. */
   readonly text: string;
   readonly params: readonly PlacedParam[];
-  /** The text with something else for each of them. */
+  /** The text with something else for each parameter. */
   readonly textWith: (written: (param: PlacedParam, number: number) => string) => string;
-  /** Whether it reads who calls. */
+  /** Whether it reads the caller. */
   readonly asksCaller: boolean;
 }
 
-export type ReadResult =
-  | { readonly ok: true; readonly read: ReadStatement }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
-/** What MariaDB lets stand before the names of its own functions. */
+/** MariaDB accepts these before the names of its own functions. */
 const OWN_SCHEMAS = /^(?:mariadb|oracle|maxdb)_schema\./i;
 
-export type JudgedText =
-  | { readonly ok: true; readonly select: OneSelect }
-  | { readonly ok: false; readonly problem: string };
-
-/** All that can be known of a capability's SQL without a database; its text is for a server of that kind. */
-export function readStatement(capability: Capability, isMariaDb = true): ReadResult {
+/** Checks a capability's SQL without a database. The text is for a server of that kind. */
+export function readStatement(capability: Capability, isMariaDb = true): ReadResult<ReadStatement> {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
-  if (!scanned.ok) return refused(capability, scanned.problem);
+  if (!scanned.ok) return refused(capability, { message: scanned.problem });
   const judged = judgeTokens(scanned.tokens);
-  if (!judged.ok) return refused(capability, judged.problem);
+  if (!judged.ok) return refused(capability, { message: judged.problem });
   const { select } = judged;
-  const faults = [
-    ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) =>
-      faultAt(capability, { message }),
-    ),
-    ...[
-      ...reservedNames(capability),
-      ...misplacedLists(select.body, capability, listPlacesOf(capability)),
-      ...misplacedScalars(select.body, capability),
-    ].map(({ param, ...fault }) => faultAt(capability, fault, param)),
-  ];
   const variables = new Set(
     select.body.flatMap(({ kind, text }) => (kind === 'variable' ? [text.slice(1)] : [])),
   );
@@ -71,35 +51,36 @@ export function readStatement(capability: Capability, isMariaDb = true): ReadRes
     ...capability.params,
     ...callerParams([...variables], capability),
   ]);
-  if (!cut.ok) faults.push(...cut.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)));
-  if (!cut.ok || faults.length > 0) return { ok: false, faults };
+  const faults = [
+    ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) => ({ message })),
+    ...reservedNames(capability),
+    ...misplacedLists(select.body, capability, listPlacesOf(capability)),
+    ...misplacedScalars(select.body, capability),
+    ...(cut.ok ? [] : cut.faults),
+  ];
+  if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const params = placedParams(cut.template, select.body, capability);
-  const indexes = select.body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [index] : [],
-  );
+  const indexes = parameterIndexes(select.body);
   const placeholders = params.map((param, number) => ({ number, param }));
   const textWith: ReadStatement['textWith'] = (written) =>
-    fillTemplate(cut.template, placeholders, ({ param, number }) => ({
-      text: written(param, number),
-      offset: 0,
-    })).text;
+    fillTemplate(cut.template, placeholders, ({ param, number }) => ({ text: written(param, number) })).text;
   const text = textWith((param, number) => {
     if (param.isList) return LIST;
-    // A variable would bring a collation of its own, which differs from that of most columns: an error.
+    // A variable would bring its own collation, and the server refuses to compare that with most columns.
     if (variables.has(param.name)) return "concat('', ?)";
     return isMariaDb ? '?' : placeholderFor(select.body, indexes[number] ?? -1, param);
   });
   return { ok: true, read: { select, text, params, textWith, asksCaller: variables.size > 0 } };
 }
 
-/** What somebody has made for it may take JSON text, too. */
+/** Stored functions may take JSON text. */
 function listPlacesOf({ allowFunctions }: Capability): ListPlaces {
   const any = Array.from({ length: 20 }, (_, index) => index);
   const own = allowFunctions.map((name) => [name.split('.').at(-1) ?? name, any] as const);
   return { ...listPlaces, functions: { ...Object.fromEntries(own), ...listPlaces.functions } };
 }
 
-/** The servers take null for 0 in LIMIT, and no expression. */
+/** In LIMIT the servers read null as 0, and accept no expression. */
 const NO_LIMIT = String(2n ** 63n - 1n);
 
 function placedParams(
@@ -109,9 +90,7 @@ function placedParams(
 ): readonly PlacedParam[] {
   const lists = new Set(listParameters(body, capability).map(({ index }) => index));
   const counts = new Map(rowCounts(body).map((count) => [loneParameter(body, count), count.of]));
-  const tokens = body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [index] : [],
-  );
+  const tokens = parameterIndexes(body);
   return references.flatMap((reference, at): readonly PlacedParam[] => {
     const [param, token] = [params[reference], tokens[at] ?? -1];
     if (param === undefined) return [];
@@ -122,7 +101,7 @@ function placedParams(
 }
 
 /** The same rules for the text of a view, which a statement runs when it reads the view. */
-export function judgeText(sql: string, allowFunctions: readonly string[]): JudgedText {
+export function judgeText(sql: string, allowFunctions: readonly string[]): OneSelectResult {
   const scanned = scanSql(sql, lexicon);
   if (!scanned.ok) return scanned;
   if (scanned.tokens.some(({ kind }) => kind === 'parameter' || kind === 'variable'))
@@ -137,9 +116,7 @@ function judgeTokens(tokens: readonly SqlToken[]): OneSelectResult {
   const judged = oneSelect(tokens, vocabulary);
   if (!judged.ok) return judged;
   const { body } = judged.select;
-  const isWord = (index: number, word: RegExp): boolean =>
-    body[index]?.kind === 'word' && word.test(body[index]?.text ?? '');
-  if (body.some((_token, index) => isWord(index, /^rows$/i) && isWord(index + 1, /^examined$/i))) {
+  if (body.some((token, index) => isWord(token, /^rows$/i) && isWord(body[index + 1], /^examined$/i))) {
     return {
       ok: false,
       problem: 'uses LIMIT ROWS EXAMINED, which gives some rows as if they were all: remove it',
@@ -152,19 +129,15 @@ function problemsOfFunctions(
   functions: readonly CalledFunction[],
   allowed: readonly string[],
 ): readonly string[] {
-  return unknownFunctions(functions, knownFunctions, []).flatMap((name) => {
-    // The servers take these names for their own functions, whatever else there is.
+  return unknownFunctions(functions).flatMap((name) => {
+    // The servers take these names for their own functions even if a stored function has the name.
     if (forbiddenFunctions.has(name.replace(OWN_SCHEMAS, ''))) {
       return [`calls ${name}, which does more than read and is never allowed: remove it`];
     }
     const [title = ''] = name.split('.').slice(-1);
     if (allowed.includes(name) || allowed.includes(title)) return [];
     return [
-      `calls ${name}, which is not known to only read: remove it, or, where it is a function of yours that only reads, add it to allow_functions`,
+      `calls ${name}, which is not known to only read: remove it, or, if it is your own function and only reads, add it to allow_functions`,
     ];
   });
-}
-
-function refused(capability: Capability, message: string): ReadResult {
-  return { ok: false, faults: [faultAt(capability, { message })] };
 }

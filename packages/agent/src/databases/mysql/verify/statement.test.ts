@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { oneSelect } from '../../sql/one-select.ts';
 import { scanSql } from '../../sql/scanner.ts';
-import { unknownFunctions } from '../../sql/judge-functions.ts';
-import { knownFunctions } from './known-functions.ts';
+import { unknownFunctions } from './known-functions.ts';
 import { lexicon } from './lexicon.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 
@@ -12,7 +11,7 @@ function judge(sql: string): string {
   if (!scanned.ok) return scanned.problem;
   const judged = oneSelect(scanned.tokens, vocabulary);
   if (!judged.ok) return judged.problem;
-  return unknownFunctions(judged.select.functions, knownFunctions, []).join(', ');
+  return unknownFunctions(judged.select.functions).join(', ');
 }
 
 test.each([

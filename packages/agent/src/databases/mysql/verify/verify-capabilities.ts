@@ -1,23 +1,18 @@
 import type { PrepareStatementInfo } from 'mysql2';
-import type { Capability, Param, ParamSchema } from '../../../capabilities/model.ts';
+import type { Capability, Param, ParamSchema, ResultField } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver/driver.ts';
-import { withRemedy, type VerificationFault } from '../../driver/errors.ts';
-import { faultAt } from '../../sql/fault-at.ts';
+import { withRemedy } from '../../driver/errors.ts';
+import { refused, verificationOf, type CheckResult, type Refusal } from '../../sql/fault-at.ts';
+import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config/config.ts';
-import { withSession } from '../connection/with-session.ts';
-import {
-  isDenied,
-  isInvalidView,
-  isLoss,
-  isWrite,
-  nameOf,
-  unavailable,
-} from '../connection/server-errors.ts';
+import { askDatabase } from '../connection/with-session.ts';
+import { isDenied, isInvalidView, isLoss, isWrite, nameOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { expandLists, MOST_ITEMS } from '../execute/expand-lists.ts';
 import type { PlacedParam, PreparedQuery } from '../execute/prepared-query.ts';
+import type { OneSelect } from '../../sql/one-select.ts';
 import { markLists } from '../../sql/places/list-places.ts';
 import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { booleanSearches } from './probes/boolean-searches.ts';
@@ -27,77 +22,58 @@ import { judgeComparisons } from './places/judge-comparisons.ts';
 import { judgeViews } from './judge-views.ts';
 import { probeDialectOf } from './probes/probe-dialect.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
-import { shadowingFunctions } from './shadowing-functions.ts';
-import { withTexts } from './text-columns.ts';
+import { knownFunctions } from './known-functions.ts';
 import { missingGrants } from './grants/missing-grants.ts';
 import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
-
-type CheckResult =
-  | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export async function verifyCapabilities(
   pool: Pool<MysqlSession>,
   config: MysqlConfig,
   capabilities: readonly Capability[],
-): Promise<Verification & { readonly prepared: readonly PreparedQuery[] }> {
-  try {
-    return await withSession(pool, async (session) => {
-      const prepared: PreparedQuery[] = [];
-      const passed: Capability[] = [];
-      const faults: VerificationFault[] = [];
-      for (const capability of capabilities) {
-        const result = await check(session, config, capability);
-        if (result.ok) {
-          prepared.push(result.query);
-          passed.push(result.capability);
-        } else {
-          faults.push(...result.faults);
-        }
-      }
-      return { prepared, capabilities: passed, faults };
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+): Promise<Verification<PreparedQuery>> {
+  return askDatabase(pool, async (session) => {
+    const results: CheckResult<PreparedQuery>[] = [];
+    for (const capability of capabilities) results.push(await check(session, config, capability));
+    return verificationOf(results);
+  });
 }
 
 async function check(
   session: MysqlSession,
   config: MysqlConfig,
   capability: Capability,
-): Promise<CheckResult> {
+): Promise<CheckResult<PreparedQuery>> {
   const result = readStatement(capability, session.isMariaDb);
   if (!result.ok) return result;
   const { read } = result;
   if (read.asksCaller && !config.callerVariables) {
-    const message = 'reads who calls, which it is not told: set caller_variables: true for its database';
-    return { ok: false, faults: [faultAt(capability, { message })] };
+    const message =
+      'reads the caller, which the database is not told: set caller_variables: true for its database';
+    return refused(capability, { message });
   }
   const described = await prepared(session, capability, read.text, read);
   if (!described.ok) return described;
   const compared = await judgeComparisons(capability, read, (probe) => columnOfProbe(session, probe));
-  if (!compared.ok) {
-    return {
-      ok: false,
-      faults: compared.faults.map(({ param, ...fault }) => faultAt(capability, fault, param)),
-    };
-  }
+  if (!compared.ok) return refused(capability, ...compared.faults);
   const shadowing = await shadowingFunctions(session, read.select, capability.allowFunctions);
   if (shadowing.length > 0) {
-    const message = `calls ${shadowing.join(', ')}, of which the database has one of its own: rename that, or add it to allow_functions where it only reads`;
-    return { ok: false, faults: [faultAt(capability, { message })] };
+    const message = `calls ${shadowing.join(', ')}, but the database has a stored function of that name: rename that function, or add it to allow_functions if it only reads`;
+    return refused(capability, { message });
   }
   const problem = await judgeViews(session, read.select, config.name, capability.allowFunctions);
   if (problem !== undefined) {
     const { remedy, ...fault } = problem;
-    const told = remedy === undefined ? fault : withRemedy(fault, remedy);
-    return { ok: false, faults: [faultAt(capability, told)] };
+    return refused(capability, remedy === undefined ? fault : withRemedy(fault, remedy));
   }
-  const faults: VerificationFault[] = [];
   const columns = await withTexts(session, read, described.columns);
-  const fields = outputOf(capability, columns, session.isMariaDb, faults);
+  // Servers do not tell large and small letters apart in the names of columns.
+  const { output: fields, faults } = matchColumns(
+    capability,
+    columns,
+    (name) => name.toLowerCase(),
+    (field, column) => outputOf(field, column, session.isMariaDb),
+  );
   if (faults.length > 0) return { ok: false, faults };
   const text = wrapSelect(read.text, fields, capability.limits, read.select);
   const wrapped = await prepared(session, capability, text, read);
@@ -127,14 +103,14 @@ async function check(
   };
 }
 
-/** Where it is bound as it is declared, or else where it first stands. */
+/** The placeholder where it is bound as declared, or else the first one. */
 function placeholderOf(placed: readonly PlacedParam[], param: Param | undefined): number {
   const first = placed.findIndex(({ name }) => name === param?.name);
   const declared = placed.findIndex(({ name, schema }) => name === param?.name && schema === param.schema);
   return declared < 0 ? first : declared;
 }
 
-/** With as many items as the parentheses of IN take. */
+/** Limits lists to as many items as IN takes. */
 function boundedLists(capability: Capability, { params }: ReadStatement): Capability {
   const lists = new Set(params.flatMap(({ isList, name }) => (isList ? [name] : [])));
   if (lists.size === 0) return capability;
@@ -161,9 +137,7 @@ async function columnOfProbe(session: MysqlSession, probe: string): Promise<Colu
   }
 }
 
-type Described =
-  | { readonly ok: true; readonly columns: readonly Column[] }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
+type Described = { readonly ok: true; readonly columns: readonly Column[] } | Refusal;
 
 function problemOf(error: unknown): string {
   if (isWrite(error)) return 'writes to the database, directly or by a function: only reading is allowed';
@@ -171,7 +145,7 @@ function problemOf(error: unknown): string {
   return `is not accepted by the database: ${nameOf(error)}${next}`;
 }
 
-/** The server parses it, and must find the parameters that the scanner has found, be their lists empty or not. */
+/** The server has to find the same parameters as the scanner, with empty lists and with others. */
 export async function prepared(
   session: MysqlSession,
   capability: Capability,
@@ -196,55 +170,72 @@ export async function prepared(
       const asksGrants = isDenied(error) || isInvalidView(error);
       const grants = asksGrants ? await missingGrants(session, capability, read) : [];
       const fault = { message, detail };
-      return {
-        ok: false,
-        faults: [faultAt(capability, grants.length === 0 ? fault : withRemedy(fault, grants.join('; ')))],
-      };
+      return refused(capability, grants.length === 0 ? fault : withRemedy(fault, grants.join('; ')));
     }
     const parts = partsOf(statement);
     session.connection.unprepare(expanded.text);
     if (parts.parameters !== expanded.params.length) {
       const message = 'has parameters where the database sees none: write them as values';
-      return { ok: false, faults: [faultAt(capability, { message })] };
+      return refused(capability, { message });
     }
     ({ columns } = parts);
   }
   return { ok: true, columns };
 }
 
-function outputOf(
-  capability: Capability,
+function outputOf(field: ResultField, column: Column, isMariaDb: boolean): FieldResult<OutputField> {
+  const conversion = convertColumn(field, column, columnName(field.name), isMariaDb);
+  return conversion.ok
+    ? { ok: true, output: { ...conversion, name: field.name, nullable: field.nullable } }
+    : { ok: false, message: conversion.problem, detail: `column type ${column.type}` };
+}
+
+/**
+ * Functions of the database's own making that a statement would call under a name which is known to only read, or is a
+ * word of SQL: some of these one kind of server has and the other has not.
+ */
+async function shadowingFunctions(
+  session: MysqlSession,
+  { functions, calledWords }: OneSelect,
+  allowed: readonly string[],
+): Promise<readonly string[]> {
+  const bare = functions.filter(({ schema, isQuoted }) => schema === undefined && !isQuoted);
+  const known = bare.map(({ name }) => name).filter((name) => knownFunctions.has(name));
+  const names = [...new Set([...known, ...calledWords])].filter((name) => !allowed.includes(name));
+  if (names.length === 0) return [];
+  const rows = await session.askWith(
+    `select lower(routine_name) as n from information_schema.routines
+      where routine_schema = database() and lower(routine_name) in (${names.map(() => '?').join(', ')})`,
+    names,
+  );
+  return rows.map(({ n }) => String(n));
+}
+
+/**
+ * The columns of a statement, as texts where the server takes them for bytes only because it does not know the types of
+ * parameters: MariaDB takes a parameter for bytes until it has a value, and so what functions make of it.
+ */
+async function withTexts(
+  session: MysqlSession,
+  { params, textWith }: ReadStatement,
   columns: readonly Column[],
-  isMariaDb: boolean,
-  faults: VerificationFault[],
-): readonly OutputField[] {
-  // Servers do not tell large and small letters apart in the names of columns.
-  const byName = new Map<string, Column>();
-  const declared = new Set(capability.result.map(({ name }) => name.toLowerCase()));
-  for (const column of columns) {
-    const key = column.name.toLowerCase();
-    if (byName.has(key)) {
-      const which = declared.has(key) ? `named ${column.name}` : 'of one name';
-      const detail = `column ${column.name}`;
-      faults.push(
-        faultAt(capability, { message: `yields two columns ${which}: rename one with AS`, detail }),
-      );
-    }
-    byName.set(key, column);
+): Promise<readonly Column[]> {
+  if (params.length === 0 || !columns.some(({ isBinary }) => isBinary)) return columns;
+  const text = textWith(({ schema, isList }) => {
+    const type = isList ? schema.items?.type : schema.type;
+    const isNumber = type === 'integer' || type === 'number' || type === 'boolean';
+    return isNumber ? '0' : 'convert(? using utf8mb4)';
+  });
+  try {
+    const typed = partsOf(await session.prepare(text)).columns;
+    session.connection.unprepare(text);
+    return columns.map((column, index) => ({
+      ...column,
+      isBinary: column.isBinary && typed[index]?.isBinary !== false,
+    }));
+  } catch (error) {
+    if (isLoss(error)) throw error;
+    // In a place for a bare parameter nothing more is known.
+    return columns;
   }
-  const output: OutputField[] = [];
-  for (const field of capability.result) {
-    const column = byName.get(field.name.toLowerCase());
-    const at = { path: `capabilities.${capability.name}.result.${field.name}`, position: field.position };
-    if (column === undefined || column.name !== field.name) {
-      const detail = `columns: ${columns.map(({ name }) => name).join(', ')}`;
-      const message = 'is not a column of the SQL: name one so with AS, or remove the field';
-      faults.push({ ...at, message, detail });
-      continue;
-    }
-    const conversion = convertColumn(field, column, columnName(field.name), isMariaDb);
-    if (conversion.ok) output.push({ ...conversion, name: field.name, nullable: field.nullable });
-    else faults.push({ ...at, message: conversion.problem, detail: `column type ${column.type}` });
-  }
-  return output;
 }

@@ -1,17 +1,14 @@
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { OneSelect } from '../../sql/one-select.ts';
+import { words } from '../../sql/words.ts';
 import { FLOAT_BYTES } from '../execute/write-floats.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 
-/** With these words alone a SELECT is one that servers merge into the SELECT around it. */
-const MERGED_WORDS = new Set(
-  (
-    'SELECT AS FROM JOIN INNER LEFT RIGHT OUTER CROSS ON USING ' +
-    'WHERE AND OR XOR NOT IN IS NULL LIKE BETWEEN TRUE FALSE'
-  ).split(' '),
+/** A SELECT with only these words is merged into the SELECT around it. */
+const MERGED_WORDS = words(
+  'SELECT AS FROM JOIN INNER LEFT RIGHT OUTER CROSS ON USING WHERE AND OR XOR NOT IN IS NULL LIKE BETWEEN TRUE FALSE',
 );
 
-/** A field of the result: see `Conversion` for what stands for its value in SQL. */
 export interface OutputField {
   readonly name: string;
   readonly json: string;
@@ -20,7 +17,7 @@ export interface OutputField {
   readonly nullable: boolean;
 }
 
-/** How the columns of the capability's own SELECT are named around it. */
+/** The name of a column of the capability's SELECT in the SELECT around it. */
 export function columnName(name: string): string {
   return `q.\`${name.replaceAll('`', '``')}\``;
 }
@@ -54,7 +51,7 @@ export function wrapSelect(
   return `select ${columns} from (${sql}${inner}) q${outer}`;
 }
 
-/** Not where a function is called: merged, each value stands in several places, and would be computed in each. */
+/** False if a function is called: merged, its value would be computed in several places. */
 function isMerged({ body, functions }: OneSelect): boolean {
   const words = body.flatMap(({ kind, text }) => (kind === 'word' ? [text.toUpperCase()] : []));
   const keywords = words.filter((word) => vocabulary.allowed.has(word));

@@ -1,11 +1,12 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import type { Catalog, ColumnGrant, CreatedAccount } from '../../driver/catalog.ts';
+import type { ServerTarget } from '../../driver/server-target.ts';
+import type { PostgresConfig } from '../config/config.ts';
 import { DatabaseError } from '../../driver/errors.ts';
 import { openSession } from '../connection/database-session.ts';
 import { sendAll, type Statement } from '../connection/pipeline.ts';
 import { INSUFFICIENT_PRIVILEGE, kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
-import type { PostgresTarget } from './target.ts';
 
 const DUPLICATE_OBJECT = '42710';
 
@@ -38,7 +39,7 @@ export function passwordHint(account: string): string {
 
 /** Runs `accountStatements` in one transaction. The server gets a verifier of the password. */
 export async function createAccount(
-  { config }: PostgresTarget,
+  { config }: ServerTarget<PostgresConfig>,
   [create = '', ...grants]: readonly string[],
   password: string,
 ): Promise<CreatedAccount> {

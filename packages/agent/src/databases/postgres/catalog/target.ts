@@ -1,12 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readProblem } from '@svc/edge';
-import type { CatalogTarget, CatalogTargetResult } from '../../driver/catalog.ts';
-import type { PostgresConfig } from '../config/config.ts';
-
-export interface PostgresTarget extends CatalogTarget {
-  readonly config: PostgresConfig;
-}
+import type { CatalogTargetResult } from '../../driver/catalog.ts';
+import { refused, serverTarget } from '../../driver/server-target.ts';
+import { configure, type PostgresConfig } from '../config/config.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 type SslMode = PostgresConfig['sslmode'];
@@ -56,12 +51,6 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
     return refused('sslmode=verify-ca needs sslrootcert, the certificate of the authority');
   }
   const path = certificate === undefined || certificate === 'system' ? undefined : resolve(certificate);
-  let sslRootCert: string | undefined;
-  try {
-    if (path !== undefined) sslRootCert = readFileSync(path, 'utf8');
-  } catch (error) {
-    return refused(`cannot read the file that sslrootcert names: ${readProblem(error)}`);
-  }
   const section = {
     host,
     ...(port === 5432 ? {} : { port }),
@@ -69,26 +58,7 @@ export function targetOf(text: string | undefined, env: Env): CatalogTargetResul
     ...(wanted === undefined ? {} : { sslmode }),
     ...(path === undefined ? {} : { ssl_root_cert: path }),
   };
-  const target = (secret: string | undefined): PostgresTarget => {
-    const config: PostgresConfig = {
-      driver: 'postgres',
-      host,
-      port,
-      name,
-      user,
-      password: secret ?? '',
-      sslmode,
-      ...(sslRootCert === undefined ? {} : { sslRootCert }),
-      maxConnections: 1,
-      requireReadonlyAccount: false,
-    };
-    return { config, section, hasPassword: secret !== undefined, withPassword: target };
-  };
-  return { ok: true, target: target(password) };
-}
-
-function refused(problem: string): CatalogTargetResult {
-  return { ok: false, problem };
+  return serverTarget(section, { user, password }, configure);
 }
 
 /** Undefined also if an escape such as `%zz` stands for nothing. */

@@ -1,41 +1,20 @@
-import type { DatabaseConfig, DatabaseSection } from '../../driver/driver.ts';
+import type { Driver } from '../../driver/driver.ts';
+import {
+  serverConfig,
+  serverSection,
+  type ServerConfig,
+  type ServerSection,
+} from '../../driver/server-config.ts';
 
-export interface PostgresConfig extends DatabaseConfig {
-  readonly host: string;
-  readonly port: number;
-  readonly name: string;
-  readonly user: string;
-  readonly password: string;
-  readonly sslmode: SslMode;
-  /** PEM text of the certificate authority that signs the database's certificate. */
-  readonly sslRootCert?: string;
-}
+export type PostgresConfig = ServerConfig;
 
-type SslMode = 'disable' | 'prefer' | 'require' | 'verify-full';
+const DEFAULTS = { driver: 'postgres', port: 5432, requireReadonlyAccount: false };
 
-/** The section as written, once it has passed its schema. */
-interface PostgresSection extends DatabaseSection {
-  readonly host: string;
-  readonly port?: number;
-  readonly name: string;
-  readonly user: string;
-  readonly sslmode?: SslMode;
-  readonly max_connections?: number;
-}
+export const section: Driver['section'] = serverSection(DEFAULTS, {
+  host: 'Host name, address, or folder of the Unix socket.',
+  user: 'Account, best one that can only read.',
+});
 
-export function configure(section: PostgresSection, texts: Readonly<Record<string, string>>): PostgresConfig {
-  const { password, ssl_root_cert: sslRootCert } = texts;
-  if (password === undefined) throw new Error('cannot configure the database: it has no password');
-  return {
-    driver: 'postgres',
-    host: section.host,
-    port: section.port ?? 5432,
-    name: section.name,
-    user: section.user,
-    password,
-    sslmode: section.sslmode ?? 'prefer',
-    ...(sslRootCert === undefined ? {} : { sslRootCert }),
-    maxConnections: section.max_connections ?? 10,
-    requireReadonlyAccount: section.require_readonly_account ?? false,
-  };
+export function configure(written: ServerSection, texts: Readonly<Record<string, string>>): PostgresConfig {
+  return serverConfig(DEFAULTS, written, texts);
 }

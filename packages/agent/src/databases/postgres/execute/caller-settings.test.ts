@@ -16,7 +16,7 @@ import {
 const TENANTS = ['6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33', '11111111-2222-4333-8444-555555555555'] as const;
 const ROWS_OF_EACH = 3;
 
-/** The policy of docs/guides/security.md. */
+/** The policy of docs/guides/tenants.md. */
 const SCHEMA = `
   create table orders (id int primary key, tenant uuid not null);
   insert into orders select id, (array['${TENANTS.join("','")}']::uuid[])[id % 2 + 1]

@@ -30,7 +30,7 @@ import {
   unknownTypes,
 } from './types/server-types.ts';
 import { FLOATS, INTEGERS, JSON_TYPES, OID } from '../dialect/type-oids.ts';
-import { capabilityOfTexts } from '../../sql/undeclared-capability.ts';
+import { capabilityOfTexts } from '../../sql/verify/describe-statement.ts';
 
 const WHOLE: ReadonlySet<ResultType> = new Set(['integer', 'boolean', 'string', 'object', 'array']);
 /** indeterminate_datatype, ambiguous_parameter */

@@ -1,6 +1,5 @@
 import { loadModule } from 'libpg-query';
-import type pg from 'pg';
-import type { Capability } from '../../../capabilities/model.ts';
+import type { Capability, ResultField } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver/driver.ts';
 import { DatabaseError, type VerificationFault } from '../../driver/errors.ts';
 import { findProbes } from './statement/find-probes.ts';
@@ -14,12 +13,12 @@ import { readPlan } from './functions/known-functions.ts';
 import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { askVolatile, explain, refused, refusedByDatabase, step, type Refusal } from './plan-statement.ts';
-import { faultAt } from '../../sql/fault-at.ts';
+import { faultAt, verificationOf, type CheckResult } from '../../sql/fault-at.ts';
+import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
 import { namedObjects, type NamedObjects } from './statement/named-objects.ts';
 import { readStatement, refusedAsTooDeep, type ReadStatement } from './statement/read-statement.ts';
 import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
-import type { SessionFacts } from '../connection/database-session.ts';
 import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap-select.ts';
 import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
 import { withGrants } from './grants/missing-grants.ts';
@@ -33,10 +32,6 @@ import {
 } from './types/server-types.ts';
 import { countingParams } from './parameter-warnings.ts';
 
-interface PostgresVerification extends Verification {
-  readonly prepared: readonly PreparedQuery[];
-}
-
 /** How many capabilities' statements are read, and what they name is asked for, together. */
 const SLICE = 256;
 /** How many capabilities are checked at once: enough to hide the round trips, few enough not to load the database. */
@@ -49,11 +44,11 @@ const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
 export async function verifyCapabilities(
   pool: SessionPool,
   capabilities: readonly Capability[],
-): Promise<PostgresVerification> {
+): Promise<Verification<PreparedQuery>> {
   await loadModule();
   const types: TypeCatalog = new Map();
   const dependencies = new DependencyCatalog(pool);
-  const results: CheckResult[] = [];
+  const results: CheckResult<PreparedQuery>[] = [];
   for (let start = 0; start < capabilities.length; start += SLICE) {
     const slice = capabilities.slice(start, start + SLICE);
     const statements = slice.map(readCapability);
@@ -86,16 +81,8 @@ export async function verifyCapabilities(
     };
     await Promise.all(Array.from({ length: WORKERS }, work));
   }
-  return {
-    prepared: results.flatMap((result) => (result.ok ? [result.query] : [])),
-    capabilities: results.flatMap((result) => (result.ok ? [result.capability] : [])),
-    faults: results.flatMap((result) => (result.ok ? [] : result.faults)),
-  };
+  return verificationOf(results);
 }
-
-type CheckResult =
-  | { readonly ok: true; readonly query: PreparedQuery; readonly capability: Capability }
-  | Refusal;
 
 interface NamingStatement {
   readonly ok: true;
@@ -125,7 +112,7 @@ async function check(
   capability: Capability,
   statement: NamingStatement,
   { types: catalog, dependencies }: Known,
-): Promise<CheckResult> {
+): Promise<CheckResult<PreparedQuery>> {
   // Before it is prepared: the server reads the statement's literals then, which runs what their types run.
   const before = findReached(dependencies, statement.named, [], capability.allowFunctions);
   const atOnce = checkReached(capability, before);
@@ -188,7 +175,13 @@ async function check(
   faults.push(
     ...checkReached(capability, findReached(dependencies, named, outputTypes, capability.allowFunctions)),
   );
-  const output = outputOf(capability, columns, catalog, planned.facts, faults);
+  const { output, faults: misfits } = matchColumns(
+    capability,
+    columns,
+    (name) => name,
+    (field, column) => outputOf(field, typeOfColumn(catalog, column), planned.facts.version),
+  );
+  faults.push(...misfits);
   if (faults.length > 0) return { ok: false, faults };
 
   const wrapping: Wrapping = {
@@ -256,42 +249,12 @@ function emptyRanges(capability: Capability, params: readonly BoundParam[]): rea
 }
 
 function outputOf(
-  capability: Capability,
-  columns: readonly pg.FieldDef[],
-  catalog: TypeCatalog,
-  facts: SessionFacts,
-  faults: VerificationFault[],
-): readonly OutputColumn[] {
-  const path = `capabilities.${capability.name}`;
-  const output: OutputColumn[] = [];
-  const byName = new Map<string, pg.FieldDef>();
-  const declared = new Set(capability.result.map(({ name }) => name));
-  for (const column of columns) {
-    if (byName.has(column.name)) {
-      const which = declared.has(column.name) ? `named ${column.name}` : 'of one name';
-      const detail = `column ${column.name}`;
-      faults.push(
-        faultAt(capability, { message: `yields two columns ${which}: rename one with AS`, detail }),
-      );
-    }
-    byName.set(column.name, column);
-  }
-  for (const field of capability.result) {
-    const column = byName.get(field.name);
-    const at = { path: `${path}.result.${field.name}`, position: field.position };
-    if (column === undefined) {
-      const detail = `columns: ${[...byName.keys()].join(', ')}`;
-      faults.push({
-        ...at,
-        message: 'is not a column of the SQL: name one so with AS, or remove the field',
-        detail,
-      });
-      continue;
-    }
-    const type = typeOfColumn(catalog, column);
-    const conversion = convertColumn(field, type, facts.version);
-    if (conversion.ok) output.push({ ...conversion, name: field.name, nullable: field.nullable });
-    else faults.push({ ...at, message: conversion.problem, detail: `column type ${type.name}` });
-  }
-  return output;
+  field: ResultField,
+  type: ReturnType<typeof typeOfColumn>,
+  version: number,
+): FieldResult<OutputColumn> {
+  const conversion = convertColumn(field, type, version);
+  return conversion.ok
+    ? { ok: true, output: { ...conversion, name: field.name, nullable: field.nullable } }
+    : { ok: false, message: conversion.problem, detail: `column type ${type.name}` };
 }

@@ -3,9 +3,9 @@ import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from './
 
 /** What a parameter is compared with. */
 export interface Comparison {
-  /** Whether only for being the same. */
+  /** Whether it compares only for equality. */
   readonly isEquality: boolean;
-  /** Of the other side's tokens: the first, and the one behind the last. */
+  /** The other side's first token, and the one after its last. */
   readonly start: number;
   readonly end: number;
 }
@@ -36,10 +36,8 @@ export function comparisonOf(
   }
   if (isWord(body[start - 1], /^between$/i)) return leftOf(body, start - 1, false, or);
   if (isWord(body[start - 1], /^and$/i)) {
-    const between = findAtLevel(body, start - 2, -1, (token) =>
-      isWord(token, /^(?:and|or|where|having|on|when|between)$/i),
-    );
-    if (between !== undefined && isWord(body[between], /^between$/i)) return leftOf(body, between, false, or);
+    const between = betweenBefore(body, start - 2);
+    if (between !== undefined) return leftOf(body, between, false, or);
   }
   const isWhole = isEdge(body[end], or) || isOperator(body[end], ...COMPARING);
   const before = operatorEndingAt(body, start);
@@ -55,7 +53,15 @@ export function comparisonOf(
   return { isEquality: isEquality(after), start: first, end: stop };
 }
 
-/** The first of what stands behind IN or BETWEEN, which begins at that index. */
+/** The BETWEEN to which the AND after that token belongs. */
+export function betweenBefore(body: readonly SqlToken[], at: number): number | undefined {
+  const word = findAtLevel(body, at, -1, (token) =>
+    isWord(token, /^(?:and|or|where|having|on|when|between)$/i),
+  );
+  return word !== undefined && isWord(body[word], /^between$/i) ? word : undefined;
+}
+
+/** The first operand of an IN or BETWEEN at that index. */
 function listOrRange(body: readonly SqlToken[], at: number): Comparison | undefined {
   if (isWord(body[at], /^between$/i)) {
     const and = findAtLevel(body, at + 1, 1, (token) => isWord(token, /^and$/i));
@@ -75,7 +81,7 @@ export function isComparing(body: readonly SqlToken[], at: number): boolean {
   return !(isOperator(body[first], '>') && isOperator(body[first - 1], '-'));
 }
 
-/** Without NOT before the operator, which begins at that index. */
+/** The operand before the operator at that index, without NOT. */
 function leftOf(
   body: readonly SqlToken[],
   operator: number,
@@ -92,7 +98,7 @@ function isEquality(operator: string): boolean {
   return ['=', '==', '<>', '!=', '<=>', 'is'].includes(operator);
 }
 
-/** What no operand has in it, outside of parentheses. */
+/** Whether the token ends an operand outside of parentheses. */
 export function isEnd(token: SqlToken | undefined, or: readonly string[]): boolean {
   return (
     token === undefined ||
@@ -105,7 +111,7 @@ function isEdge(token: SqlToken | undefined, or: readonly string[]): boolean {
   return isEnd(token, or) || isOperator(token, '(', ')');
 }
 
-/** Before a parenthesis that is neither a call's nor that of IN. */
+/** Whether a parenthesis after the token belongs to neither a call nor IN. */
 function isPlain(token: SqlToken | undefined): boolean {
   return (
     token === undefined ||

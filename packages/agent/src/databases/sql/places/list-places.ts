@@ -1,24 +1,25 @@
 import type { Capability, Param } from '../../../capabilities/model.ts';
-import type { ParameterFault } from '../create-template.ts';
+import type { ParameterFault } from '../template.ts';
 import type { SqlToken } from '../scanner.ts';
 import { placeOf, type Place } from './parameter-place.ts';
+import { indexesOf } from './tokens.ts';
 
 /** Where a dialect takes the JSON text of an array or an object. */
 export interface ListPlaces {
-  /** What takes it as an argument, in lower case, and as which: the first is 0. */
+  /** Functions in lower case with the arguments that take it: the first is 0. */
   readonly functions: Readonly<Record<string, readonly number[]>>;
-  /** How an array is written otherwise than behind IN, for messages; `:p` stands for the parameter. */
+  /** For messages: how an array is written elsewhere than after IN. `:p` stands for the parameter. */
   readonly arrayForm: string;
   readonly objectForm: string;
 }
 
 export interface ListParameter {
   readonly param: Param;
-  /** Of its token. */
+  /** The index of its token. */
   readonly index: number;
 }
 
-/** The arrays that stand alone in the parentheses of IN. */
+/** The arrays that are alone in the parentheses of IN. */
 export function listParameters(
   body: readonly SqlToken[],
   { params }: Pick<Capability, 'params'>,
@@ -34,7 +35,7 @@ export function listParameters(
   });
 }
 
-/** Says of each parameter whether it is one of those. */
+/** Marks each parameter that is one of those. */
 export function markLists(
   params: readonly Param[],
   body: readonly SqlToken[],
@@ -44,7 +45,7 @@ export function markLists(
   return params.map((param) => (lists.has(param.name) ? { ...param, isList: true } : param));
 }
 
-/** What is wrong with the places of arrays and objects, once for each parameter. */
+/** Faults of arrays and objects in a wrong place, one for each parameter. */
 export function misplacedLists(
   body: readonly SqlToken[],
   { params }: Capability,
@@ -52,18 +53,11 @@ export function misplacedLists(
 ): readonly ParameterFault[] {
   return params.flatMap(({ name, schema: { type } }) => {
     if (type !== 'array' && type !== 'object') return [];
-    const places = body.flatMap(({ kind, text }, index) =>
-      kind === 'parameter' && text === `:${name}` ? [placeOf(body, index)] : [],
-    );
+    const places = indexesOf(body, name).map((index) => placeOf(body, index));
     const wrong = places.find((place) => !takes(place, type, functions));
-    return wrong === undefined
-      ? []
-      : [
-          {
-            param: name,
-            message: misplacedMessage(name, type, wrong, type === 'array' ? arrayForm : objectForm),
-          },
-        ];
+    if (wrong === undefined) return [];
+    const form = type === 'array' ? arrayForm : objectForm;
+    return [{ param: name, message: misplacedMessage(name, type, wrong, form) }];
   });
 }
 

@@ -2,13 +2,12 @@ import type { SqlToken } from '../scanner.ts';
 import { isEnd, isComparing } from './comparisons.ts';
 import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from './tokens.ts';
 
-/** Tokens, by the first and the one behind the last. */
+/** The first token, and the one after the last. */
 export interface TokenRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Before a parenthesis these words begin no call. */
 const NO_CALL =
   /^(?:select|distinct|all|where|and|or|xor|not|on|having|when|then|else|case|by|from|in|between|like|limit|offset|exists|any|some|over|as)$/i;
 const CLAUSES = /^(?:select|from|where|on|having|by|limit|offset|union|except|intersect|values|using|with)$/i;
@@ -48,7 +47,7 @@ function termAround(
   return { start: before + 1, end: after };
 }
 
-/** Whether it is in a SELECT in those parentheses, and is not what that yields. */
+/** Whether the parentheses hold a SELECT of which this is not the only column. */
 function isColumnOfMany(body: readonly SqlToken[], opening: number, { start, end }: TokenRange): boolean {
   if (!isWord(body[opening + 1], /^(?:select|with)$/i)) return false;
   const clause = findAtLevel(body, start - 1, -1, (token) => isWord(token, CLAUSES));

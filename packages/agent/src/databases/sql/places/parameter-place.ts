@@ -1,30 +1,30 @@
 import type { SqlToken } from '../scanner.ts';
 import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from './tokens.ts';
 
-/** Where a parameter stands, as far as that says what it may be. */
+/** The place of a parameter, as far as it says what the parameter may be. */
 export type Place =
-  /** Alone in the parentheses behind IN. */
+  /** Alone in the parentheses after IN. */
   | { readonly kind: 'list'; readonly isRow: boolean }
-  /** One of several behind IN. */
+  /** One of several after IN. */
   | { readonly kind: 'listed' }
-  /** An argument of a function, or of what is written like one, by its name in lower case. */
+  /** An argument of a function, or of a construct like one, whose name is in lower case. */
   | { readonly kind: 'argument'; readonly of: string; readonly at: number }
-  /** Behind MEMBER OF. */
+  /** After MEMBER OF. */
   | { readonly kind: 'members' }
-  /** It is only asked whether it is null. */
+  /** Only tested for null. */
   | { readonly kind: 'null-test' }
   /** A column of the result. */
   | { readonly kind: 'column' }
   | { readonly kind: 'other' };
 
-/** Functions that give back one of their arguments. */
+/** Functions that return one of their arguments. */
 const PASSING = /^(?:coalesce|ifnull|nvl)$/i;
 const BOUNDARY =
   /^(?:select|distinct|all|where|and|or|xor|not|on|having|when|then|else|case|by|from|in|between|like|limit|offset|if)$/i;
 const CLAUSES =
   /^(?:select|from|where|on|having|by|limit|offset|fetch|union|except|intersect|values|using|with|window)$/i;
 
-/** Of the tokens from `start` up to `end`, which are a parameter or what hands its value on. */
+/** The place of the tokens from `start` up to `end`, which are a parameter or pass its value on. */
 export function placeOf(body: readonly SqlToken[], start: number, end: number = start + 1): Place {
   const [before, next] = [body[start - 1], body[end]];
   if (isTested(body, start, end)) return { kind: 'null-test' };
@@ -57,7 +57,7 @@ function listOf(body: readonly SqlToken[], opening: number): Place {
   return { kind: 'list', isRow: isRow(body, last) };
 }
 
-/** Whether several values in parentheses end with that token. */
+/** Whether a list of several values in parentheses ends with that token. */
 function isRow(body: readonly SqlToken[], last: number): boolean {
   if (!isOperator(body[last], ')')) return false;
   const opening = openingBefore(body, last);
@@ -86,7 +86,7 @@ function isTested(body: readonly SqlToken[], start: number, end: number): boolea
   return isAsked && isWhole;
 }
 
-/** Of the outermost SELECT alone: what an inner one gives is a value of the statement again. */
+/** Only columns of the outermost SELECT: an inner SELECT yields a value of the statement. */
 function isColumn(body: readonly SqlToken[], start: number, end: number): boolean {
   if (openingBefore(body, start) >= 0) return false;
   const clause = findAtLevel(body, start - 1, -1, (token) => isWord(token, CLAUSES));

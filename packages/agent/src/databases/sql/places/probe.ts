@@ -1,6 +1,6 @@
 import type { SqlToken } from '../scanner.ts';
 import { loneParameter, rowCounts } from './row-counts.ts';
-import { findAtLevel, isWord, openingBefore } from './tokens.ts';
+import { closingAfter, findAtLevel, isWord, openingBefore } from './tokens.ts';
 
 const BEHIND_FROM = /^(?:where|group|having|order|limit|union|except|intersect|window|fetch|for)$/i;
 
@@ -15,22 +15,28 @@ export function probeOf(
   end: number,
   written: (token: SqlToken) => string = () => 'null',
 ): string {
-  const textOf = (from: number, to: number): string => writtenOf(sql, body, from, to, written);
+  const counts = new Set(rowCounts(body).map((count) => loneParameter(body, count)));
+  const textOf = (from: number, to: number): string =>
+    body
+      .slice(from, to)
+      .map((token, index) => {
+        const at = from + index;
+        const gap = index === 0 ? '' : sql.slice(body[at - 1]?.end, token.start);
+        if (token.kind !== 'parameter' && token.kind !== 'variable')
+          return gap + sql.slice(token.start, token.end);
+        return gap + (counts.has(at) ? '1' : written(token));
+      })
+      .join('');
   let probe = `(${textOf(start, end)})`;
   let at = start;
   for (;;) {
     const opening = openingBefore(body, at);
     const select = findAtLevel(body, at - 1, -1, (token) => isWord(token, /^select$/i));
     if (select !== undefined) {
-      const from = findAtLevel(
-        body,
-        select + 1,
-        1,
-        (token) => isWord(token, /^from$/i) || isWord(token, /^union$/i),
-      );
+      const from = findAtLevel(body, select + 1, 1, (token) => isWord(token, /^(?:from|union)$/i));
       const hasFrom = from !== undefined && isWord(body[from], /^from$/i);
       const behind = hasFrom
-        ? (findAtLevel(body, from + 1, 1, (token) => isWord(token, BEHIND_FROM)) ?? closing(body, from))
+        ? (findAtLevel(body, from + 1, 1, (token) => isWord(token, BEHIND_FROM)) ?? closingAfter(body, from))
         : 0;
       const source = hasFrom ? ` ${textOf(from, behind)}` : '';
       probe = `(select ${probe} as a${source})`;
@@ -42,34 +48,9 @@ export function probeOf(
   return `${withOf(body, textOf)}${plain}`;
 }
 
-function closing(body: readonly SqlToken[], from: number): number {
-  return (
-    findAtLevel(body, from + 1, 1, ({ kind, text }) => kind === 'operator' && text === ')') ?? body.length
-  );
-}
-
 /** The common table expressions of the whole statement. */
 function withOf(body: readonly SqlToken[], textOf: (from: number, to: number) => string): string {
   if (!isWord(body[0], /^with$/i)) return '';
   const select = findAtLevel(body, 0, 1, (token) => isWord(token, /^select$/i)) ?? 0;
   return `${textOf(0, select)} `;
-}
-
-function writtenOf(
-  sql: string,
-  body: readonly SqlToken[],
-  start: number,
-  end: number,
-  written: (token: SqlToken) => string,
-): string {
-  const counts = new Set(rowCounts(body).map((count) => loneParameter(body, count)));
-  return body
-    .slice(start, end)
-    .map((token, index) => {
-      const gap = index === 0 ? '' : sql.slice(body[start + index - 1]?.end, token.start);
-      if (token.kind !== 'parameter' && token.kind !== 'variable')
-        return gap + sql.slice(token.start, token.end);
-      return gap + (counts.has(start + index) ? '1' : written(token));
-    })
-    .join('');
 }

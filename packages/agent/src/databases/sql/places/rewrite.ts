@@ -1,6 +1,6 @@
 import type { SqlToken } from '../scanner.ts';
 
-/** What stands in place of the tokens from `start` up to `end`. */
+/** Replaces the tokens from `start` up to `end`. */
 export interface Rewriting {
   readonly start: number;
   readonly end: number;

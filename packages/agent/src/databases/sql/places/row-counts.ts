@@ -1,10 +1,10 @@
 import type { SqlToken } from '../scanner.ts';
 import { findAtLevel, isOperator, isWord } from './tokens.ts';
 
-/** What LIMIT, OFFSET or FETCH FIRST counts by. */
+/** The count of a LIMIT, OFFSET or FETCH FIRST. */
 export interface RowCount {
   readonly of: 'limit' | 'offset';
-  /** Of its tokens: the first, and the one behind the last. */
+  /** Its first token, and the one after its last. */
   readonly start: number;
   readonly end: number;
 }
@@ -14,7 +14,7 @@ const NEXT_CLAUSE = /^(?:limit|offset|row|rows|union|except|intersect|for|percen
 export function rowCounts(body: readonly SqlToken[]): readonly RowCount[] {
   return body.flatMap((token, index): readonly RowCount[] => {
     const next = body[index + 1];
-    // A column may be named so on some engines.
+    // On some engines a column may have this name.
     if (isOperator(body[index - 1], '.') || isOperator(next, '=', '<', '>', '!', ',', ')', '.', '+'))
       return [];
     if (isWord(token, /^(?:first|next)$/i) && isWord(body[index - 1], /^fetch$/i)) {
@@ -28,7 +28,7 @@ export function rowCounts(body: readonly SqlToken[]): readonly RowCount[] {
   });
 }
 
-/** The index of the parameter that is all there is of it, be it in parentheses. */
+/** The index of the parameter if the count is only that, perhaps in parentheses. */
 export function loneParameter(body: readonly SqlToken[], { start, end }: RowCount): number | undefined {
   let [from, to] = [start, end];
   while (to - from > 2 && isOperator(body[from], '(') && isOperator(body[to - 1], ')')) {

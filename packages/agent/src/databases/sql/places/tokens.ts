@@ -8,6 +8,35 @@ export function isOperator(token: SqlToken | undefined, ...texts: readonly strin
   return token?.kind === 'operator' && texts.includes(token.text);
 }
 
+/** A word of SQL, or a name in quotes. */
+export function isName(token: SqlToken | undefined): token is SqlToken {
+  return token?.kind === 'name' || token?.kind === 'word';
+}
+
+/** The indexes of parameters, including variables. */
+export function parameterIndexes(body: readonly SqlToken[]): readonly number[] {
+  return body.flatMap(({ kind }, index) => (kind === 'parameter' || kind === 'variable' ? [index] : []));
+}
+
+export function indexesOf(body: readonly SqlToken[], name: string): readonly number[] {
+  return body.flatMap(({ kind, text }, index) =>
+    kind === 'parameter' && text === `:${name}` ? [index] : [],
+  );
+}
+
+/** Splits at commas, but not at those in inner parentheses. */
+export function betweenCommas(tokens: readonly SqlToken[]): readonly (readonly SqlToken[])[] {
+  const parts: SqlToken[][] = [[]];
+  let depth = 0;
+  for (const token of tokens) {
+    if (opens(token)) depth += 1;
+    if (closes(token)) depth -= 1;
+    if (depth === 0 && isOperator(token, ',')) parts.push([]);
+    else parts.at(-1)?.push(token);
+  }
+  return parts;
+}
+
 function opens(token: SqlToken | undefined): boolean {
   return isOperator(token, '(', '[', '{');
 }
@@ -16,7 +45,7 @@ function closes(token: SqlToken | undefined): boolean {
   return isOperator(token, ')', ']', '}');
 }
 
-/** Of the parenthesis or bracket around the token at that index; -1 for a token that stands in none. */
+/** The index of the parenthesis or bracket around the token at that index; -1 if there is none. */
 export function openingBefore(body: readonly SqlToken[], at: number): number {
   let depth = 0;
   for (let index = at - 1; index >= 0; index -= 1) {
@@ -27,7 +56,10 @@ export function openingBefore(body: readonly SqlToken[], at: number): number {
   return -1;
 }
 
-/** Of the parenthesis or bracket that ends what the token at that index stands in; the end of the text if there is none. */
+/**
+ * The index of the next parenthesis or bracket that closes one opened before or at that index; else the end of the
+ * text.
+ */
 export function closingAfter(body: readonly SqlToken[], at: number): number {
   let depth = 0;
   for (let index = at + 1; index < body.length; index += 1) {
@@ -38,7 +70,7 @@ export function closingAfter(body: readonly SqlToken[], at: number): number {
   return body.length;
 }
 
-/** The first token from that index on that `isFound` takes, outside of parentheses that open behind it. */
+/** The first token from that index on that `isFound` accepts, outside of inner parentheses. */
 export function findAtLevel(
   body: readonly SqlToken[],
   from: number,

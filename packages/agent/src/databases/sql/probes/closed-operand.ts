@@ -1,14 +1,14 @@
 import type { SqlToken } from '../scanner.ts';
+import { closingAfter } from '../places/tokens.ts';
+import { words } from '../words.ts';
 
-/** Words of expressions that name no column: values, and what stands in casts. What is no type is refused when it is run. */
-const VALUE_WORDS = new Set(
-  (
-    'null true false as using char signed unsigned json date datetime time binary decimal double precision float real ' +
-    'integer int from'
-  ).split(' '),
-);
+/** Words of expressions that name no column: values, and types in casts. A wrong type is refused when the probe runs. */
+const VALUE_WORDS = words(`
+  null true false as using char signed unsigned json date datetime time binary decimal double precision float real integer
+  int from
+`);
 const SYMBOLS = /^[-+*/<>=~!@#%^&|]$/;
-/** What joins operands to one. */
+/** Operators that join operands. */
 const JOINING = /^(?:\|\||[-+*/%])$/;
 const WORD_OPERATORS: readonly (readonly string[])[] = [
   ['at', 'time', 'zone'],
@@ -21,7 +21,7 @@ const WORD_OPERATORS: readonly (readonly string[])[] = [
   ['rlike'],
 ];
 
-/** Whether nothing of it comes from a table: parameters and literals, and functions and casts of them. */
+/** Whether it holds only parameters, literals, and functions and casts of them, so that nothing comes from a table. */
 export function isClosed(tokens: readonly SqlToken[]): boolean {
   return (
     tokens.length > 0 &&
@@ -29,7 +29,7 @@ export function isClosed(tokens: readonly SqlToken[]): boolean {
       if (kind === 'word') {
         const word = text.toLowerCase();
         if (word === 'select') return false;
-        // What EXTRACT takes of a time.
+        // The part of a time in EXTRACT.
         if (index === 0 && tokens[1]?.text.toLowerCase() === 'from') return true;
         const isType = /^(?:::|as|using)$/i.test(tokens[index - 1]?.text ?? '');
         return isType || tokens[index + 1]?.text === '(' || VALUE_WORDS.has(word);
@@ -39,7 +39,7 @@ export function isClosed(tokens: readonly SqlToken[]): boolean {
   );
 }
 
-/** The operator that begins there, lower case, and where its right operand begins. */
+/** The operator that begins there, in lower case, and the start of its right operand. */
 export function operatorAt(
   tokens: readonly SqlToken[],
   at: number,
@@ -53,7 +53,7 @@ export function operatorAt(
   }
   if (token?.kind !== 'operator') return undefined;
   if (token.text === '::') return { text: '::', end: at + 1 };
-  // Not in the midst of one.
+  // This is the middle of an operator.
   if (isJoined(tokens, at - 1)) return undefined;
   let end = at;
   while (SYMBOLS.test(tokens[end]?.text ?? '') && (end === at || isJoined(tokens, end - 1))) end += 1;
@@ -67,7 +67,7 @@ function isJoined(tokens: readonly SqlToken[], at: number): boolean {
   return areSymbols && one?.end === next?.start;
 }
 
-/** The operand that begins there; empty where it is not closed. */
+/** The operand that begins there; empty if it is not closed. */
 export function closedOperand(tokens: readonly SqlToken[], from: number): readonly SqlToken[] {
   let end = endOfPrimary(tokens, from);
   while (end > from) {
@@ -84,8 +84,8 @@ function endOfPrimary(tokens: readonly SqlToken[], from: number): number {
   let at = from;
   if (tokens[at]?.text === '-') at += 1;
   const { kind, text } = tokens[at] ?? {};
-  if (kind === 'word' && tokens[at + 1]?.text === '(') at = behindParentheses(tokens, at + 1);
-  else if (kind === 'operator' && text === '(') at = behindParentheses(tokens, at);
+  if (kind === 'word' && tokens[at + 1]?.text === '(') at = closingAfter(tokens, at + 1) + 1;
+  else if (kind === 'operator' && text === '(') at = closingAfter(tokens, at) + 1;
   else if (kind !== undefined && kind !== 'operator') at += 1;
   else return from;
   while (tokens[at]?.text === '::') at = endOfType(tokens, at + 1);
@@ -95,18 +95,7 @@ function endOfPrimary(tokens: readonly SqlToken[], from: number): number {
 function endOfType(tokens: readonly SqlToken[], from: number): number {
   let at = from + 1;
   while (tokens[at]?.text === '.') at += 2;
-  if (tokens[at]?.text === '(') at = behindParentheses(tokens, at);
+  if (tokens[at]?.text === '(') at = closingAfter(tokens, at) + 1;
   while (tokens[at]?.text === '[' && tokens[at + 1]?.text === ']') at += 2;
   return at;
-}
-
-function behindParentheses(tokens: readonly SqlToken[], opening: number): number {
-  let depth = 0;
-  for (let at = opening; at < tokens.length; at += 1) {
-    const { kind, text } = tokens[at] ?? {};
-    if (kind === 'operator' && text === '(') depth += 1;
-    if (kind === 'operator' && text === ')') depth -= 1;
-    if (depth === 0) return at + 1;
-  }
-  return tokens.length;
 }

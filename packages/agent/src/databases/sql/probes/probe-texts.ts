@@ -1,27 +1,28 @@
 import type { SqlToken } from '../scanner.ts';
-import { openingBefore } from '../places/tokens.ts';
+import { words } from '../words.ts';
+import { betweenCommas, closingAfter, openingBefore } from '../places/tokens.ts';
 import { closedOperand, isClosed, operatorAt } from './closed-operand.ts';
 
-/** Which expressions of a dialect refuse values, and what stands in them for all that is no part of a value. */
+/** The expressions of a dialect that refuse values, and harmless operands for the rest of each. */
 export interface ProbeRules {
-  /** By their names, lower case. */
+  /** By their names in lower case. */
   readonly functions: Readonly<Record<string, FunctionRule>>;
-  /** Whether functions that have no rule are probed too, where all of their arguments are of values. */
+  /** Whether functions without a rule are probed as well, if all of their arguments are closed. */
   readonly hasOthers: boolean;
-  /** By how they are written, lower case: the expression for an operand on the right, and for a parameter on the left. */
+  /** By their text in lower case: the expression for an operand on the right, and for a parameter on the left. */
   readonly operators: Readonly<Record<string, OperatorRule>>;
-  /** Functions that need not come to all of their arguments. */
+  /** Functions that may leave arguments unevaluated. */
   readonly guards: readonly string[];
 }
 
 export interface FunctionRule {
-  /** A harmless argument for each place, the last one also for those that follow. */
+  /** A harmless argument for each place. The last one also serves for those that follow. */
   readonly args: readonly string[];
   /** The function that is called in its place. */
   readonly as?: string;
-  /** What follows it, such as the window of a window function. */
+  /** The text after it, such as the window of a window function. */
   readonly behind?: string;
-  /** Functions in which it is not probed: they ask whether it gave null. */
+  /** Functions in which it is not probed, because they test whether it gave null. */
   readonly alternatives?: readonly string[];
 }
 
@@ -30,14 +31,12 @@ interface OperatorRule {
   readonly left?: (operand: string) => string;
 }
 
-/** Words that have a parenthesis behind them and are no functions. */
-const NO_FUNCTIONS = new Set(
-  (
-    'all and any array as between by case distinct else end escape except exists filter from group having in intersect ' +
-    'interval is join lateral like limit match not offset on or order over partition row select similar some then union ' +
-    'using values when where with within xor'
-  ).split(' '),
-);
+/** Words before a parenthesis that are no functions. */
+const NO_FUNCTIONS = words(`
+  all and any array as between by case distinct else end escape except exists filter from group having in intersect
+  interval is join lateral like limit match not offset on or order over partition row select similar some then union
+  using values when where with within xor
+`);
 
 /**
  * Expressions of the statement that fail by their parameters alone: what they have of the data is left out, or stands for
@@ -57,13 +56,13 @@ export function probeTexts(sql: string, tokens: readonly SqlToken[], rules: Prob
 function ofCall(sql: string, tokens: readonly SqlToken[], at: number, rules: ProbeRules): readonly string[] {
   const name = tokens[at]?.text.toLowerCase() ?? '';
   if (tokens[at]?.kind !== 'word' || tokens[at + 1]?.text !== '(' || NO_FUNCTIONS.has(name)) return [];
-  // One of a schema may be another than that of the rule.
+  // A function with a schema may be another than that of the rule.
   if (tokens[at - 1]?.text === '.') return [];
   const rule = Object.hasOwn(rules.functions, name) ? rules.functions[name] : undefined;
-  const closing = closingOf(tokens, at + 1);
-  if (closing === undefined || (rule === undefined && !rules.hasOthers)) return [];
+  const closing = closingAfter(tokens, at + 1);
+  if (closing === tokens.length || (rule === undefined && !rules.hasOthers)) return [];
   if (tokens.slice(at, closing).some((_token, index) => isAlternative(tokens, at + index, rules))) return [];
-  const given = argumentsOf(tokens, at + 1, closing);
+  const given = betweenCommas(tokens.slice(at + 2, closing));
   const texts = given.map((each) => textOf(sql, each));
   const { as = name, args, behind = '' } = rule ?? { args: [] };
   const call = (written: readonly string[]): string => `${as}(${written.join(', ')})${behind}`;
@@ -113,13 +112,16 @@ function ofOperator(
   return [...write(rule?.right, right), ...write(rule?.left, left)];
 }
 
-/** A cast that is written directly behind a parameter, with the whole of its type. */
+/** A cast directly after a parameter, with its whole type. */
 function castOf(sql: string, tokens: readonly SqlToken[], at: number): string | undefined {
   if (tokens[at - 1]?.kind !== 'parameter') return undefined;
   return textOf(sql, closedOperand(tokens, at - 1));
 }
 
-/** A pattern that ends with the escape character is refused when a text comes as far: it is matched with itself. */
+/**
+ * A pattern that ends with the escape character is refused only when a text matches up to there, so the probe matches
+ * it with itself.
+ */
 function ofLike(sql: string, tokens: readonly SqlToken[], from: number, like: string): readonly string[] {
   const pattern = closedOperand(tokens, from);
   const end = tokens.indexOf(pattern.at(-1) ?? { kind: 'comment', text: '', start: 0, end: 0 }) + 1;
@@ -133,39 +135,12 @@ function ofLike(sql: string, tokens: readonly SqlToken[], from: number, like: st
   return [...alone, `(${text}) ${like} (${text})${behind}`];
 }
 
-/** Whether it is a function in one that asks whether it gave null. */
+/** Whether it is a function inside one that tests whether it gave null. */
 function isAlternative(tokens: readonly SqlToken[], at: number, { functions }: ProbeRules): boolean {
   const name = tokens[at]?.text.toLowerCase() ?? '';
   const askers = Object.hasOwn(functions, name) ? functions[name]?.alternatives : undefined;
   const caller = tokens[openingBefore(tokens, at) - 1]?.text.toLowerCase() ?? '';
   return askers?.includes(caller) === true;
-}
-
-function argumentsOf(
-  tokens: readonly SqlToken[],
-  opening: number,
-  closing: number,
-): readonly (readonly SqlToken[])[] {
-  const found: SqlToken[][] = [[]];
-  let depth = 0;
-  for (const token of tokens.slice(opening + 1, closing)) {
-    if (token.kind === 'operator' && /^[([{]$/.test(token.text)) depth += 1;
-    if (token.kind === 'operator' && /^[)\]}]$/.test(token.text)) depth -= 1;
-    if (token.kind === 'operator' && token.text === ',' && depth === 0) found.push([]);
-    else found.at(-1)?.push(token);
-  }
-  return found;
-}
-
-function closingOf(tokens: readonly SqlToken[], opening: number): number | undefined {
-  let depth = 0;
-  for (let index = opening; index < tokens.length; index += 1) {
-    const { kind, text } = tokens[index] ?? {};
-    if (kind === 'operator' && text === '(') depth += 1;
-    if (kind === 'operator' && text === ')') depth -= 1;
-    if (depth === 0) return index;
-  }
-  return undefined;
 }
 
 /** From CASE to END, and the arguments of guards. */
@@ -180,7 +155,7 @@ function guardedRanges(
     if (word === 'case') cases.push(index);
     if (word === 'end') ranges.push([cases.pop() ?? index, index]);
     const isGuard = guards.includes(word) && tokens[index + 1]?.text === '(';
-    if (isGuard) ranges.push([index + 1, closingOf(tokens, index + 1) ?? index + 1]);
+    if (isGuard) ranges.push([index + 1, closingAfter(tokens, index + 1)]);
   }
   return ranges;
 }

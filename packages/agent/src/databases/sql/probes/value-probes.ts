@@ -1,30 +1,30 @@
 import type { Param } from '../../../capabilities/model.ts';
-import { fillTemplate } from '../fill-template.ts';
+import { fillTemplate } from '../template.ts';
 import { cutAtParameters, namesOfParameters } from '../named-parameters.ts';
 import { scanSql, type Lexicon, type SqlToken } from '../scanner.ts';
 import { probeTexts, type ProbeRules } from './probe-texts.ts';
 
-/** A SELECT of values alone: where it fails as a query has failed, the fault is theirs, and not that of the data. */
+/** A SELECT of values alone. If it fails in the same way as a query, the values are at fault and not the data. */
 export interface ValueProbe {
   readonly text: string;
-  /** In the order of its placeholders: each an index of the statement's parameters. */
+  /** For each placeholder the index of a parameter of the statement. */
   readonly params: readonly number[];
 }
 
 export interface ProbeDialect {
   readonly lexicon: Lexicon;
   readonly rules: ProbeRules;
-  /** What is sent of an expression. */
+  /** The statement that is sent for an expression. */
   select(expression: string): string;
-  /** Placeholder of a parameter that is the `number`th of its probe, from 1 on; it stands at that index of the tokens. */
+  /** The placeholder of the `number`th parameter of a probe, from 1 on, at that index of the tokens. */
   placeholder(number: number, param: Param, tokens: readonly SqlToken[], index: number): string;
-  /** Whether a parameter that stands in several places is sent once for each. */
+  /** Whether a parameter in several places is sent once for each. */
   readonly isPositional: boolean;
 }
 
 type ProbedParam = Param & { readonly isList?: true };
 
-/** More are not made of a statement: each may be run for a call that has failed. */
+/** The most probes of a statement: each may be run for a call that has failed. */
 const MOST_PROBES = 32;
 
 /**
@@ -63,7 +63,7 @@ function probeOf(sql: string, params: readonly ProbedParam[], dialect: ProbeDial
   }));
   const { text } = fillTemplate(template, placeholders, ({ number, at: token }) => {
     const param = template.params[number - 1];
-    return { text: param === undefined ? '' : dialect.placeholder(number, param, tokens, token), offset: 0 };
+    return { text: param === undefined ? '' : dialect.placeholder(number, param, tokens, token) };
   });
   const indexOf = ({ name }: Param): number => params.findIndex((param) => param.name === name);
   const sent = dialect.isPositional

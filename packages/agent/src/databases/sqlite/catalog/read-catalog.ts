@@ -1,11 +1,11 @@
 import { basename, extname } from 'node:path';
 import type { Catalog, CatalogColumn, CatalogKey, CatalogTable, ColumnKind } from '../../driver/catalog.ts';
-import { unavailable, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
-import { ASK } from '../../engine-process/engine-questions.ts';
+import { askRows, withSession, type EnginePool } from '../../engine-process/engine-database.ts';
+import { writtenName } from '../../sql/one-select.ts';
+import { grouped } from '../../sql/grouped.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
-import type { ReadQuestion } from '../engine/questions.ts';
 
-/** Tables of virtual ones, and what belongs to them, are none that queries may read. */
+/** Virtual tables, and the tables that belong to them, are left out: queries may not read them. */
 const TABLES = `select name, type from pragma_table_list
   where schema = 'main' and type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\' order by name`;
 const COLUMNS = `select l.name as tab, x.name, x.type, x."notnull" as not_null, x.pk
@@ -17,86 +17,72 @@ const INDEXES = `select l.name as tab, i.name, i."unique" as is_unique, i.partia
 const FOREIGN_KEYS = `select l.name as tab, f.id, f."table" as target, f."from" as col, f."to" as target_col
   from pragma_table_list l, pragma_foreign_key_list(l.name) f
   where l.schema = 'main' and l.type = 'table' order by l.name, f.id, f.seq`;
-/** What ANALYZE has counted; without it nothing tells. */
+/** The counts of ANALYZE, if it has been run. */
 const HAS_COUNTS = `select 1 as a from sqlite_schema where name = 'sqlite_stat1'`;
 const COUNTS = `select tbl as tab, max(cast(stat as integer)) as count from sqlite_stat1 group by tbl`;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Reads the schema: no row of any table but of SQLite's own counts. Throws `DatabaseError`. */
+/** Reads the schema and SQLite's own counts, but no row of any other table. Throws `DatabaseError`. */
 export async function readCatalog(pool: EnginePool, file: string): Promise<Catalog> {
-  try {
-    return await withSession(pool, async (session) => {
-      const ask = (sql: string): Promise<readonly Row[]> => {
-        const question: ReadQuestion = { sql };
-        return session.ask(ASK.read, question);
-      };
-      const tables = await ask(TABLES);
-      const columns = grouped(await ask(COLUMNS));
-      const indexes = grouped(await ask(INDEXES));
-      const foreignKeys = grouped(await ask(FOREIGN_KEYS));
-      const counts = (await ask(HAS_COUNTS)).length > 0 ? await ask(COUNTS) : [];
-      const rows = new Map(counts.map((row) => [text(row, 'tab'), Number(row['count'])]));
-      return {
-        name: basename(file, extname(file)),
-        accounts: new Set<string>(),
-        tables: tables.map((table): CatalogTable => {
-          const name = text(table, 'name');
-          const own = columns.get(name) ?? [];
-          const parts = [...grouped(indexes.get(name) ?? [], 'name').values()];
-          const count = rows.get(name);
-          return {
-            schema: 'main',
-            name,
-            sql: identifier(name),
-            kind: text(table, 'type') === 'view' ? 'view' : 'table',
-            ...(count === undefined ? {} : { rows: count }),
-            rowSecurity: false,
-            columns: own.map(columnOf),
-            keys: [...primaryKey(own), ...parts.flatMap(keyOf)],
-            foreignKeys: [...grouped(foreignKeys.get(name) ?? [], 'id').values()].map((each) => ({
+  return withSession(pool, async (session) => {
+    const ask = (sql: string): Promise<readonly Row[]> => askRows(session, sql);
+    const tables = await ask(TABLES);
+    const columns = grouped(await ask(COLUMNS), tableOf);
+    const indexes = grouped(await ask(INDEXES), tableOf);
+    const foreignKeys = grouped(await ask(FOREIGN_KEYS), tableOf);
+    const counts = (await ask(HAS_COUNTS)).length > 0 ? await ask(COUNTS) : [];
+    const rows = new Map(counts.map((row) => [text(row, 'tab'), Number(row['count'])]));
+    return {
+      name: basename(file, extname(file)),
+      accounts: new Set<string>(),
+      tables: tables.map((table): CatalogTable => {
+        const name = text(table, 'name');
+        const own = columns.get(name) ?? [];
+        const parts = [...grouped(indexes.get(name) ?? [], (row) => text(row, 'name')).values()];
+        const count = rows.get(name);
+        return {
+          schema: 'main',
+          name,
+          sql: writtenName(name, vocabulary, quoted),
+          kind: text(table, 'type') === 'view' ? 'view' : 'table',
+          ...(count === undefined ? {} : { rows: count }),
+          rowSecurity: false,
+          columns: own.map(columnOf),
+          keys: [...primaryKey(own), ...parts.flatMap(keyOf)],
+          foreignKeys: [...grouped(foreignKeys.get(name) ?? [], (row) => text(row, 'id')).values()].map(
+            (each) => ({
               columns: each.map((row) => text(row, 'col')),
               schema: 'main',
               table: text(each[0] ?? {}, 'target'),
               targetColumns: each.map((row) => text(row, 'target_col')),
+            }),
+          ),
+          indexes: [
+            ...primaryKey(own).map(({ columns: [leading = ''] }) => ({ leading, partsOf: [] })),
+            ...parts.map(([first]) => ({
+              ...(typeof first?.['col'] === 'string' && first['partial'] === 0
+                ? { leading: first['col'] }
+                : {}),
+              partsOf: [],
             })),
-            indexes: [
-              ...primaryKey(own).map(({ columns: [leading = ''] }) => ({ leading, partsOf: [] })),
-              ...parts.map(([first]) => ({
-                ...(typeof first?.['col'] === 'string' && first['partial'] === 0
-                  ? { leading: first['col'] }
-                  : {}),
-                partsOf: [],
-              })),
-            ],
-          };
-        }),
-      };
-    });
-  } catch (error) {
-    throw unavailable(error);
-  }
+          ],
+        };
+      }),
+    };
+  });
 }
 
-/** As it is written in SQL: quoted where SQLite or the scanner could take it for something else. */
-function identifier(name: string): string {
-  const word = name.toUpperCase();
-  const isWord = vocabulary.reserved.has(word) || vocabulary.allowed.has(word);
-  return /^[a-z_][a-z0-9_]*$/.test(name) && !isWord ? name : `"${name.replaceAll('"', '""')}"`;
-}
-
-function grouped(rows: readonly Row[], by: string = 'tab'): ReadonlyMap<string, readonly Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(text(row, by));
-    if (group === undefined) groups.set(text(row, by), [row]);
-    else group.push(row);
-  }
-  return groups;
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }
 
 function text(row: Row, name: string): string {
   return String(row[name]);
+}
+
+function tableOf(row: Row): string {
+  return text(row, 'tab');
 }
 
 function columnOf(row: Row): CatalogColumn {
@@ -106,7 +92,7 @@ function columnOf(row: Row): CatalogColumn {
   const isRowId = Number(row['pk']) === 1 && /^integer$/i.test(type);
   return {
     name,
-    sql: identifier(name),
+    sql: writtenName(name, vocabulary, quoted),
     type: type === '' ? 'no type' : type,
     kind: kindOf(type),
     ...(length === undefined ? {} : { maxLength: Number(length) }),
@@ -114,7 +100,7 @@ function columnOf(row: Row): CatalogColumn {
   };
 }
 
-/** By SQLite's own rules for the affinity of a column; texts are what dates and times are. */
+/** SQLite's own rules for the affinity of a column, except that dates and times are texts. */
 function kindOf(type: string): ColumnKind {
   if (/INT/i.test(type)) return 'integer';
   if (/CHAR|CLOB|TEXT|DATE|TIME|UUID|JSON/i.test(type)) return 'text';
@@ -130,12 +116,12 @@ function primaryKey(columns: readonly Row[]): readonly CatalogKey[] {
   return parts.length === 0 ? [] : [{ columns: parts.map((row) => text(row, 'name')), primary: true }];
 }
 
-/** None of an index over expressions, which have no name, or over a part of the rows. */
+/** Empty for an index over expressions, which have no name, or over a part of the rows. */
 function keyOf(parts: readonly Row[]): readonly CatalogKey[] {
   const [first] = parts;
   const isWhole =
     first?.['is_unique'] === 1 && first['partial'] === 0 && parts.every(({ col }) => col !== null);
-  // That of the primary key is there already.
+  // `primaryKey` gives that of the primary key.
   if (!isWhole || first['origin'] === 'pk') return [];
   return [{ columns: parts.map((row) => text(row, 'col')), primary: false }];
 }

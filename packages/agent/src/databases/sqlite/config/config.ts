@@ -1,37 +1,28 @@
-import { parseSize } from '../../../capabilities/size.ts';
-import type { DatabaseConfig, DatabaseSection } from '../../driver/driver.ts';
+import { count, flag, size } from '../../../capabilities/json-schema.ts';
+import type { Driver } from '../../driver/driver.ts';
+import {
+  fileConfig,
+  fileProperty,
+  type FileConfig,
+  type FileSection,
+} from '../../engine-process/file-config.ts';
 
-export interface SqliteConfig extends DatabaseConfig {
-  readonly file: string;
-  /** Nobody writes the file while the agent runs. */
-  readonly isImmutable: boolean;
-  /** Of each process that has the file open. */
-  readonly memoryBytes: number;
-  /** Whether SQL is told who calls. */
-  readonly hasCallerVariables: boolean;
-}
-
-/** The section as written, once it has passed its schema. */
-interface SqliteSection extends DatabaseSection {
-  readonly file: string;
-  readonly immutable?: boolean;
-  readonly memory?: string | number;
-  readonly max_connections?: number;
-  readonly caller_variables?: boolean;
-}
+export const section: Driver['section'] = {
+  properties: {
+    file: fileProperty,
+    immutable: flag('Whether nobody changes the file while the agent runs: it is read without locks.', false),
+    memory: size('What a process that runs its queries may have in memory, on Linux.', '256MB'),
+    max_connections: count('Processes that run its queries, at most.', 1, 100, 2),
+    caller_variables: flag('Whether SQL may read who calls, as `:svc_api_key_name` and its kin.', false),
+    require_readonly_account: flag("Refuse to start when the agent's user may change the file.", false),
+  },
+  required: ['file'],
+};
 
 export function configure(
-  section: SqliteSection,
+  written: FileSection,
   _texts: Readonly<Record<string, string>>,
   resolveFile: (name: string) => string,
-): SqliteConfig {
-  return {
-    driver: section.driver ?? 'sqlite',
-    file: resolveFile(section.file),
-    isImmutable: section.immutable ?? false,
-    memoryBytes: parseSize(section.memory ?? '256MB'),
-    hasCallerVariables: section.caller_variables ?? false,
-    maxConnections: section.max_connections ?? 2,
-    requireReadonlyAccount: section.require_readonly_account ?? false,
-  };
+): FileConfig {
+  return fileConfig('sqlite', written, resolveFile);
 }

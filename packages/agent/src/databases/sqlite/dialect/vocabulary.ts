@@ -1,10 +1,7 @@
 import type { Vocabulary } from '../../sql/one-select.ts';
+import { words } from '../../sql/words.ts';
 
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
-
-/** Keywords of SQLite. Those that are names wherever they are no keyword, such as KEY, are in neither list. */
+/** Keywords of SQLite. Those that may also be names, such as KEY, are in neither list. */
 export const vocabulary: Vocabulary = {
   allowed: words(`
     ALL AND AS ASC BETWEEN BY CASE CAST COLLATE CROSS CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DESC DISTINCT ELSE END

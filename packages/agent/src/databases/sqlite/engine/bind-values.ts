@@ -16,7 +16,7 @@ export function bindValue(type: ParamType, value: unknown): BoundValue {
   }
 }
 
-/** A whole number that a REAL would round is an INTEGER, with which columns of both kinds are compared exactly. */
+/** A whole number that a REAL would round is bound as INTEGER, which compares exactly with columns of both kinds. */
 function boundNumber(text: string): BoundValue {
   const integer = /^-?\d{1,19}$/.test(text) ? BigInt(text) : undefined;
   return integer === undefined || BigInt.asIntN(64, integer) !== integer ? Number(text) : integer;

@@ -1,16 +1,16 @@
 import { Failure, type EngineFailure } from '../../engine-process/engine-questions.ts';
 import type { SqliteError } from './node-sqlite.ts';
 
-/** The low byte of a result code is its family: the file is away, broken or read by nobody. */
+/** The low byte of a result code is its family. These say that the file is missing, broken or unreadable. */
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 14, 15, 26]);
 const TOO_BIG = 18;
 const MISMATCH = 20;
-/** Of functions. */
+/** The code of errors of functions. */
 const ERROR = 1;
-/** An overflow is the query's, except that by which a negative row count fails. */
+/** An overflow is the query's fault, except the one with which a negative row count fails. */
 const OVERFLOW = /^integer overflow/;
 const COUNTING_PROBE = 'select 1 limit ';
-/** SQLite's own errors of functions have all the same code: they are told by their texts, which are not passed on. */
+/** All errors of SQLite's functions have the same code. Their texts tell them apart, but are not passed on. */
 const MISTAKES: readonly (readonly [text: RegExp, mistake: string])[] = [
   [/^malformed JSON/, 'it is no valid JSON'],
   [/JSON path/, 'it is no valid JSON path'],
@@ -19,7 +19,7 @@ const MISTAKES: readonly (readonly [text: RegExp, mistake: string])[] = [
   [/^invalid Unicode escape/, 'it has an invalid Unicode escape'],
 ];
 
-/** What is passed on of an error of a run: SQLite quotes values in its texts. */
+/** The part of a run's error that is passed on: SQLite quotes values in its texts. */
 export function failureOf(error: unknown): EngineFailure {
   if (error instanceof Failure) return error.failure;
   const { errcode = 1, errstr = 'unknown' } = asSqliteError(error);

@@ -1,3 +1,4 @@
+import { words } from '../../sql/words.ts';
 import { knownTableFunctions, problemOfFunction } from './known-functions.ts';
 import type { SqliteDatabase } from './node-sqlite.ts';
 
@@ -6,8 +7,7 @@ import type { SqliteDatabase } from './node-sqlite.ts';
  * What writes into a table begins with OpenWrite, which is none of them; nor is what changes the schema, the file, the
  * transaction or a setting.
  */
-const READING: ReadonlySet<string> = new Set(
-  `
+const READING: ReadonlySet<string> = words(`
   Abortable Add AddImm Affinity AggFinal AggInverse AggStep AggStep1 AggValue And BeginSubrtn BitAnd BitNot BitOr
   Blob Cast Close ClrSubtype CollSeq Column ColumnsUsed Compare Concat Copy Count CursorHint CursorLock CursorUnlock
   DecrJumpZero DeferredSeek Delete Divide ElseEq EndCoroutine Eq Explain Filter FilterAdd FinishSeek Found Function
@@ -20,19 +20,16 @@ const READING: ReadonlySet<string> = new Set(
   Sequence SequenceTest SetSubtype ShiftLeft ShiftRight SoftNull Sort SorterCompare SorterData SorterInsert
   SorterNext SorterOpen SorterSort String String8 Subtract TableLock Transaction Variable VColumn VFilter VInitIn
   VNext VOpen Yield ZeroOrNull
-  `
-    .trim()
-    .split(/\s+/),
-);
-const CALLS = new Set(['Function', 'PureFunc', 'AggStep', 'AggStep1', 'AggInverse', 'AggValue', 'AggFinal']);
+`);
+const CALLS = words('Function PureFunc AggStep AggStep1 AggInverse AggValue AggFinal');
 
-/** What is wrong with a statement, by the program that SQLite has compiled of it and of the views that it reads. */
+/** What is wrong with a statement, judged by the program into which SQLite compiles it with the views that it reads. */
 export function problemOfProgram(
   database: SqliteDatabase,
   text: string,
   allowFunctions: readonly string[],
 ): string | undefined {
-  // A table that is a function is one object for as long as the database is open, and the program names it by its address.
+  // A table function stays one object while the database is open, and the program names it by its address.
   const readingTables = new Set([...knownTableFunctions].flatMap((name) => tablesOf(database, name)));
   for (const { opcode, p2, p4 } of programOf(database, text)) {
     if (!READING.has(opcode)) return 'does more than read: write one plain SELECT';
@@ -65,7 +62,7 @@ function programOf(database: SqliteDatabase, text: string): readonly Instruction
     }));
 }
 
-/** None where the file has a table or view of that name, which SQLite reads instead of the function, be it a virtual table. */
+/** Empty if the file has a table or view of that name, because SQLite reads that instead of the function. */
 function tablesOf(database: SqliteDatabase, name: string): readonly string[] {
   const own = `select 1 from sqlite_schema where type in ('table', 'view') and name = '${name}' collate nocase`;
   if (database.prepare(own).get() !== undefined) return [];

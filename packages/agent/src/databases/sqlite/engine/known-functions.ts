@@ -1,6 +1,4 @@
-function words(text: string): ReadonlySet<string> {
-  return new Set(text.trim().split(/\s+/));
-}
+import { words } from '../../sql/words.ts';
 
 /**
  * Functions of SQLite that only read, lower case. Left out is what loads code, tells the state of the connection, or
@@ -21,12 +19,12 @@ const knownFunctions: ReadonlySet<string> = words(`
   jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set
 `);
 
-/** What runs code of others, opens or writes files, or writes to the log of the process: no file may allow them. */
+/** Functions that run foreign code, open or write files, or write to the log: no capability file may allow them. */
 const forbiddenFunctions: ReadonlySet<string> = words(`
   load_extension fts3_tokenizer sqlite_attach sqlite_detach sqlite_log readfile writefile edit eval
 `);
 
-/** Tables that are functions of their arguments, and read nothing else. */
+/** Table functions that read nothing but their arguments. */
 export const knownTableFunctions: ReadonlySet<string> = words('json_each json_tree');
 
 /** What is wrong with a function that is called, by its name in lower case. */
@@ -35,5 +33,5 @@ export function problemOfFunction(name: string, allowed: readonly string[]): str
     return `calls ${name}, which does more than read and is never allowed: remove it`;
   }
   if (knownFunctions.has(name) || allowed.includes(name)) return undefined;
-  return `calls ${name}, which is not known to only read: remove it, or, where it only reads, add it to allow_functions`;
+  return `calls ${name}, which is not known to only read: remove it, or, if it only reads, add it to allow_functions`;
 }

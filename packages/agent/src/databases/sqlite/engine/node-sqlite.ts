@@ -11,7 +11,7 @@ interface SqliteOptions {
   readonly allowExtension: boolean;
   readonly enableForeignKeyConstraints: boolean;
   readonly enableDoubleQuotedStringLiterals: boolean;
-  /** How long a statement waits for a writer, in milliseconds. */
+  /** In milliseconds: how long a statement waits for a writer. */
   readonly timeout: number;
 }
 
@@ -28,7 +28,7 @@ export interface SqliteStatement {
   all(): readonly Readonly<Record<string, unknown>>[];
   get(): Readonly<Record<string, unknown>> | undefined;
   run(): unknown;
-  /** By the names of the parameters: Node.js 22.16 does not find ?1 by its number. */
+  /** Values by the names of the parameters, since Node.js 22.16 does not find ?1 by its number. */
   iterate(values: Readonly<Record<string, BoundValue>>): IterableIterator<readonly SqliteValue[]>;
   columns(): readonly { readonly name: string; readonly type: string | null }[];
   setReadBigInts(isOn: boolean): void;
@@ -39,11 +39,10 @@ export interface SqliteStatement {
 export type SqliteValue = null | bigint | number | string | Uint8Array;
 export type BoundValue = null | bigint | number | string;
 
-/** As `node:sqlite` throws it. */
 export interface SqliteError extends Error {
   /** SQLite's extended result code. */
   readonly errcode?: number;
-  /** What that code means, without anything of the statement. */
+  /** The meaning of the code, without any text of the statement. */
   readonly errstr?: string;
 }
 

@@ -11,15 +11,15 @@ export interface OpenFile {
   readonly begin: SqliteStatement;
   readonly rollback: SqliteStatement;
   readonly schemaVersion: SqliteStatement;
-  /** Reads a table, by which the connection takes a schema up that another has changed. */
+  /** Reads a table, which makes the connection load a changed schema. */
   readonly readSchema: SqliteStatement;
   /** Whether it is still the file of that name. */
   isCurrent(): boolean;
 }
 
-/** A call that waits for a writer ends with its own time limit, not with this one. */
+/** A call that waits for a writer ends by its own time limit first. */
 const LONGEST_WAIT_MS = 3_600_000;
-/** Where the header says whether the database is in WAL mode. */
+/** The byte of the header that tells WAL mode. */
 const WAL_OFFSET = 18;
 const WAL_MODE = 2;
 
@@ -52,7 +52,7 @@ function open({ file, isImmutable, readsSchema = false }: OpenQuestion): OpenFil
     timeout: LONGEST_WAIT_MS,
   });
   database.enableDefensive?.(true);
-  // A view must not call what only the file's own author may trust; what a sort needs stays out of files.
+  // Views must not call unsafe functions, and sorts must not write temporary files.
   database.exec(
     'pragma trusted_schema = off; pragma query_only = on; pragma temp_store = memory; pragma mmap_size = 0',
   );
@@ -92,7 +92,7 @@ function adviceFor({ file, isImmutable }: OpenQuestion, errcode: number): string
   return 'it cannot be opened for reading: check file, and that no program has left a journal beside it';
 }
 
-/** Undefined where it cannot be read. */
+/** Undefined if it cannot be read. */
 function journalModeOf(file: string): number | undefined {
   try {
     const header = Buffer.alloc(WAL_OFFSET + 1);

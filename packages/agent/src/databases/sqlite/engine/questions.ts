@@ -1,11 +1,11 @@
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
-import type { CapabilityLimits, ParamType, ResultType } from '../../../capabilities/model.ts';
+import type { CapabilityLimits, ParamType, ResultField } from '../../../capabilities/model.ts';
 
 export interface OpenQuestion {
   readonly file: string;
-  /** Nobody writes the file while it is open, so that nothing is locked and nothing beside it is looked for. */
+  /** Nobody writes the file while it is open, so SQLite locks nothing and looks for no other files. */
   readonly isImmutable: boolean;
-  /** Whether its PRAGMAs may be asked what the schema has, which queries may not. */
+  /** Whether PRAGMAs may read the schema, which queries may not. */
   readonly readsSchema?: boolean;
 }
 
@@ -17,13 +17,8 @@ export interface JudgeQuestion {
 
 export interface SqliteColumn {
   readonly name: string;
-  /** As its table declares it; null for what is no column of a table. */
+  /** As its table declares it; null for an expression. */
   readonly type: string | null;
-}
-
-/** A statement of the driver itself, whose parameters are all NULL. */
-export interface ReadQuestion {
-  readonly sql: string;
 }
 
 export interface QueryDefinition {
@@ -36,8 +31,4 @@ export interface QueryDefinition {
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
 }
 
-export interface FieldDefinition {
-  readonly name: string;
-  readonly type: ResultType;
-  readonly nullable: boolean;
-}
+export type FieldDefinition = Pick<ResultField, 'name' | 'type' | 'nullable'>;

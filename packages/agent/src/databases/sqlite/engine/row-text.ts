@@ -8,13 +8,13 @@ const DATETIME =
   /^(\d{4}-\d{2}-\d{2})[ Tt]((?:[01]\d|2[0-4]):[0-5]\d)(:[0-5]\d)?(\.\d+)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/;
 const DAYS_OF_EVERY_MONTH = 28;
 
-/** A field with what stands before its value in each row, and the column that it is taken from. */
+/** A field with the text before its value in each row, and the index of its column. */
 export interface OutputField extends FieldDefinition {
   readonly prefix: string;
   readonly column: number;
 }
 
-/** Throws `Failure` for a column that a result does not have: the schema has changed since it was verified. */
+/** Throws `Failure` for a missing column: the schema has changed since verification. */
 export function outputOf(
   fields: readonly FieldDefinition[],
   columns: readonly { readonly name: string }[],
@@ -27,12 +27,12 @@ export function outputOf(
   });
 }
 
-/** The JSON object of a row; undefined where one value alone is longer than any row may be. Throws `Failure`. */
+/** The JSON object of a row; undefined if one value alone is longer than a row may be. Throws `Failure`. */
 export function rowText(
   row: readonly SqliteValue[],
   fields: readonly OutputField[],
   maxBytes: number,
-  /** Of the row in its result, from 1: it tells operators which row holds the value that does not fit. */
+  /** The number of the row, from 1, which tells operators where the misfit is. */
   number: number,
 ): string | undefined {
   let text = '';
@@ -63,14 +63,14 @@ function classOf(value: bigint | number | string | Uint8Array): string {
   return typeof value === 'number' ? 'REAL' : 'BLOB';
 }
 
-/** A value as the declared type; undefined where it is of another class. */
+/** A value as the declared type; undefined if it is of another class. */
 function jsonOf(type: ResultType, value: bigint | number | string | Uint8Array): string | undefined {
   switch (type) {
     case 'integer':
       return typeof value === 'bigint' ? String(value) : undefined;
     case 'number':
       if (typeof value === 'bigint') return String(value);
-      // JSON.stringify writes null for an infinity, and else the shortest text that reads back.
+      // JSON.stringify writes null for an infinity.
       return typeof value === 'number' ? JSON.stringify(value) : undefined;
     case 'boolean':
       if (value === 1n) return 'true';
@@ -94,7 +94,7 @@ function textOf(value: bigint | number | string | Uint8Array): string {
   return String.raw`\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`;
 }
 
-/** As SQLite writes it: never without a point. */
+/** As SQLite writes it: always with a point. */
 function realText(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? 'Inf' : '-Inf';
   const [digits = '', exponent] = String(value).split('e');
@@ -102,7 +102,7 @@ function realText(value: number): string {
   return exponent === undefined ? pointed : `${pointed}e${exponent}`;
 }
 
-/** Whether the day, of the form of `DATE`, is in the calendar. */
+/** Whether the calendar has the day, which has the form of `DATE`. */
 function isDay(date: string): boolean {
   const month = Number(date.slice(5, 7));
   const day = Number(date.slice(8));
@@ -112,12 +112,12 @@ function isDay(date: string): boolean {
 
 function daysOf(year: number, month: number): number {
   const last = new Date(0);
-  // The day before the first of the month behind it.
+  // Day 0 of the next month.
   last.setUTCFullYear(year, month, 0);
   return last.getUTCDate();
 }
 
-/** In UTC, which a time without an offset is taken for. Only what has an offset is computed: a Date costs more than a row. */
+/** In UTC. A time without an offset is UTC, and needs no Date, which costs more than the rest of a row. */
 function datetimeOf(text: string): string | undefined {
   const [, date = '', minute = '', second = ':00', fraction = '', offset = 'Z'] = DATETIME.exec(text) ?? [];
   if (!isDay(date)) return undefined;
@@ -126,11 +126,11 @@ function datetimeOf(text: string): string | undefined {
     return `"${date}T${minute}${second}${digits}+00:00"`;
   const at = new Date(`${date}T${minute}${second}${offset.toUpperCase()}`);
   const year = at.getUTCFullYear();
-  // It may be before the year 0 or after 9999 in UTC, which no text of this form holds.
+  // In UTC it may be before the year 0 or after 9999, which this form cannot hold.
   return year >= 0 && year <= 9999 ? `"${at.toISOString().slice(0, 19)}${digits}+00:00"` : undefined;
 }
 
-/** What is no JSON of that kind is null. */
+/** Null if it is no JSON of that kind. */
 function documentOf(type: 'array' | 'object', text: string): string {
   try {
     const value: unknown = JSON.parse(text);

@@ -21,7 +21,7 @@ export class QueryRunner {
   readonly #question: OpenQuestion;
   #file: OpenFile;
   readonly #definitions = new Map<number, QueryDefinition>();
-  /** Those that have been judged by the schema of `#schemaVersion`. */
+  /** Statements that have been judged by the schema of `#schemaVersion`. */
   readonly #prepared = new Map<number, PreparedStatement>();
   #schemaVersion: unknown;
 
@@ -30,7 +30,7 @@ export class QueryRunner {
     this.#file = openFile(question);
   }
 
-  /** Runs `work` in a transaction that is rolled back: in it the schema is the one that statements are judged by. */
+  /** Runs `work` in a transaction that is rolled back, in which the schema stays the one that statements are judged by. */
   within<Result>(work: (database: SqliteDatabase) => Result): Result {
     if (!this.#file.isCurrent()) this.#reopen();
     const { database, begin, rollback, schemaVersion, readSchema } = this.#file;
@@ -46,7 +46,7 @@ export class QueryRunner {
       }
       return work(database);
     } finally {
-      // An error of the file or a want of memory has ended it already.
+      // An error of the file or a lack of memory may have ended it already.
       if (database.isTransaction) rollback.run();
     }
   }
@@ -77,7 +77,7 @@ export class QueryRunner {
     }
   }
 
-  /** Which values alone are refused in the same way. */
+  /** The values that are refused in the same way by themselves. */
   #faultsOf({ probes, params }: QueryDefinition, values: readonly unknown[], mistake: string): ValueFaults {
     return this.within((database) => {
       const faults = new ProvenFaults();
@@ -98,7 +98,7 @@ export class QueryRunner {
     const prepared = this.#prepared.get(query);
     if (prepared !== undefined) return prepared;
     const { text, allowFunctions, fields } = definition;
-    // What was verified at the start may read another table or view by now.
+    // A statement verified at the start may read another table or view by now.
     const problem = problemOfProgram(database, text, allowFunctions);
     if (problem !== undefined) {
       throw new Failure({ kind: 'failed', message: `the schema has changed, and the SQL now ${problem}` });
@@ -120,7 +120,7 @@ export class QueryRunner {
   }
 }
 
-/** What is wrong with the values of a probe; undefined where nothing is, or where it is no statement. */
+/** What is wrong with the values of a probe; undefined if nothing is, or if it is no statement. */
 function refusalOf(
   database: SqliteDatabase,
   text: string,
@@ -159,7 +159,7 @@ function collect(
       if (!rows.mayTake() || !rows.take(rowText(row, fields, limits.maxBytes, number))) break;
     }
   } finally {
-    // A step that fails leaves the statement as it is, and its next run would fail with the same error.
+    // Without this, the next run after a failed step would fail with the same error.
     steps.return?.();
   }
   return rows.write();

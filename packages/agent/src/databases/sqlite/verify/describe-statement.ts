@@ -1,31 +1,30 @@
 import type { ResultType } from '../../../capabilities/model.ts';
 import type { StatementDescription } from '../../driver/describe-statement.ts';
-import { describedAs, undeclaredCapability } from '../../sql/undeclared-capability.ts';
-import { faultAt } from '../../sql/fault-at.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
+import { describeStatement as describe } from '../../sql/verify/describe-statement.ts';
 import { lexicon } from './lexicon.ts';
 import { readStatement } from './read-statement.ts';
 import { judge } from './verify-capabilities.ts';
 
-/** A parameter is proposed as text, and a column by what its table declares: SQLite itself knows types of values alone. */
-export async function describeStatement(
+/** A column is proposed as what its table declares: SQLite itself knows types of values alone. */
+export function describeStatement(
   session: EngineSession,
   name: string,
   sql: string,
 ): Promise<StatementDescription> {
-  const capability = undeclaredCapability(name, sql, lexicon);
-  const result = readStatement(capability);
-  if (!result.ok) return result;
-  const judged = await judge(session, { text: result.read.text, allowFunctions: [] });
-  if (!judged.ok) return { ok: false, faults: [faultAt(capability, { message: judged.problem })] };
-  const fields = judged.columns.map((column) => ({
-    name: column.name,
-    type: proposedType(column.type ?? ''),
-  }));
-  return describedAs(capability, fields);
+  return describe(
+    name,
+    sql,
+    lexicon,
+    async (capability) => {
+      const result = readStatement(capability);
+      return result.ok ? judge(session, capability, result.read.text) : result;
+    },
+    ({ type }) => proposedType(type ?? ''),
+  );
 }
 
-/** By the words that SQLite goes by, too, when it stores a value; what it does not know is text. */
+/** By the words that SQLite also uses when it stores a value. Anything else is text. */
 function proposedType(declared: string): ResultType {
   if (/^bool/i.test(declared)) return 'boolean';
   if (/int/i.test(declared)) return 'integer';

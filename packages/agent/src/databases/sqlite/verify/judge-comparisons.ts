@@ -1,12 +1,12 @@
 import type { Capability, ParamSchema } from '../../../capabilities/model.ts';
-import type { ParameterFault } from '../../sql/create-template.ts';
+import type { ParameterFault } from '../../sql/template.ts';
 import { comparisonOf, type Comparison } from '../../sql/places/comparisons.ts';
 import { probeOf } from '../../sql/places/probe.ts';
 import { takesNumbersAlone } from '../../sql/places/takes-numbers.ts';
 import { isOperator, isWord } from '../../sql/places/tokens.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
-/** By the affinity of a column, or by what a function gives, which has none. */
+/** The affinity of a column, or the result of a function, which has no affinity. */
 type Kind = 'number' | 'boolean' | 'text' | 'number-value' | 'text-value';
 
 const TEXT_FUNCTIONS =
@@ -35,7 +35,7 @@ export async function judgeComparisons(
       kindOfColumn(await declaredTypeOf(probeOf(sql, body, comparison.start, comparison.end)));
     const { schema } = param;
     const scalar = schema.type === 'array' ? (schema.items ?? { type: 'string' }) : schema;
-    // What a subquery yields is not converted for the column, as one value is.
+    // SQLite converts a single value for the column, but not the values of a subquery.
     const isList = schema.type === 'array';
     const message = kind && problemOf(scalar, kind, comparison.isEquality && !(isList && kind === 'text'));
     if (message !== undefined) faults.set(param.name, { param: param.name, message });
@@ -54,7 +54,7 @@ function kindOfValue(body: readonly SqlToken[], { start, end }: Comparison): Kin
   return NUMBER_FUNCTIONS.test(name.text) ? 'number-value' : undefined;
 }
 
-/** As SQLite finds the affinity; what may hold anything, as NUMERIC and dates do, is of no kind. */
+/** SQLite's rules for affinity. Columns that may hold anything, such as NUMERIC and dates, have no kind. */
 function kindOfColumn(declared: string | null | undefined): Kind | undefined {
   if (declared === undefined || declared === null) return undefined;
   if (/int/i.test(declared)) return 'number';
@@ -70,7 +70,7 @@ function problemOf(schema: ParamSchema, kind: Kind, isEquality: boolean): string
   switch (kind) {
     case 'number':
       if (isNumber || takesNumbersAlone(schema) || (type === 'string' && isEquality)) return undefined;
-      return `${declared} a number, which is less than every text that is none: declare it integer or number`;
+      return `${declared} a number, which sorts before every text that is no number: declare it integer or number`;
     case 'boolean':
       return isNumber ? undefined : `${declared} a boolean, which is the number 0 or 1: declare it boolean`;
     case 'number-value':
@@ -83,6 +83,6 @@ function problemOf(schema: ParamSchema, kind: Kind, isEquality: boolean): string
         : undefined;
     case 'text':
       if (!isNumber || (type === 'integer' && isEquality)) return undefined;
-      return `${declared} a text, which it would be compared with as a text: declare it string, or cast the text, as in cast(x as integer)`;
+      return `${declared} a text, and would be compared as a text: declare it string, or cast the text, as in cast(x as integer)`;
   }
 }

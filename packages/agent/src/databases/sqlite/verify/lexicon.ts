@@ -1,6 +1,6 @@
 import type { Lexicon } from '../../sql/scanner.ts';
 
-/** How SQLite reads SQL. Names in brackets and variables of other languages are not among it, and so are refused. */
+/** How SQLite reads SQL, without names in brackets and variables of other languages, which are refused. */
 export const lexicon: Lexicon = {
   name: 'SQLite',
   quotes: {

@@ -1,34 +1,16 @@
 import type { ListPlaces } from '../../sql/places/list-places.ts';
-
-const FIRST = [0];
+import { each } from '../../sql/words.ts';
 
 /** SQLite gets an array or an object as its JSON text. */
 export const listPlaces: ListPlaces = {
   functions: {
-    '->': FIRST,
-    cast: FIRST,
-    json: FIRST,
-    json_array_insert: FIRST,
-    json_array_length: FIRST,
-    json_each: FIRST,
-    json_error_position: FIRST,
-    json_extract: FIRST,
-    json_insert: FIRST,
-    json_patch: [0, 1],
-    json_pretty: FIRST,
-    json_remove: FIRST,
-    json_replace: FIRST,
-    json_set: FIRST,
-    json_tree: FIRST,
-    json_type: FIRST,
-    json_valid: FIRST,
-    jsonb: FIRST,
-    jsonb_extract: FIRST,
-    jsonb_insert: FIRST,
-    jsonb_patch: [0, 1],
-    jsonb_remove: FIRST,
-    jsonb_replace: FIRST,
-    jsonb_set: FIRST,
+    ...each(
+      `-> cast json json_array_insert json_array_length json_each json_error_position json_extract json_insert json_pretty
+    json_remove json_replace json_set json_tree json_type json_valid jsonb jsonb_extract jsonb_insert jsonb_remove
+    jsonb_replace jsonb_set`,
+      [0],
+    ),
+    ...each('json_patch jsonb_patch', [0, 1]),
   },
   arrayForm: `json_each(:p)`,
   objectForm: `json_extract(:p, '$.key')`,

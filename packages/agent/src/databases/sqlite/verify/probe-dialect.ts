@@ -1,5 +1,6 @@
 import type { FunctionRule } from '../../sql/probes/probe-texts.ts';
 import type { ProbeDialect } from '../../sql/probes/value-probes.ts';
+import { each } from '../../sql/words.ts';
 import { lexicon } from './lexicon.ts';
 import { rowCount } from './rewrite-statement.ts';
 
@@ -23,33 +24,16 @@ export const probeDialect: ProbeDialect = {
     hasOthers: true,
     guards: ['if', 'iif'],
     functions: {
-      json: { args: [DOCUMENT] },
-      jsonb: { args: [DOCUMENT] },
+      ...each('json jsonb json_patch jsonb_patch', { args: [DOCUMENT] }),
       json_pretty: { args: [DOCUMENT, "''"] },
-      json_array_length: reading,
-      json_extract: reading,
-      jsonb_extract: reading,
-      json_type: reading,
-      json_remove: reading,
-      jsonb_remove: reading,
-      json_set: changing,
-      jsonb_set: changing,
-      json_insert: changing,
-      jsonb_insert: changing,
-      json_replace: changing,
-      jsonb_replace: changing,
-      json_patch: { args: [DOCUMENT] },
-      jsonb_patch: { args: [DOCUMENT] },
-      // Tables, which refuse what a function of the same arguments refuses.
-      json_each: { ...reading, as: 'json_type' },
-      json_tree: { ...reading, as: 'json_type' },
+      ...each('json_array_length json_extract jsonb_extract json_type json_remove jsonb_remove', reading),
+      ...each('json_set jsonb_set json_insert jsonb_insert json_replace jsonb_replace', changing),
+      // Table functions refuse the same arguments as this function.
+      ...each('json_each json_tree', { ...reading, as: 'json_type' }),
       like: { args: ["''", "''", "'\\'"] },
       unistr: { args: ["''"] },
-      ntile: { args: ['1'], behind: ' over ()' },
-      nth_value: { args: ['1'], behind: ' over ()' },
-      percentile,
-      percentile_cont: percentile,
-      percentile_disc: percentile,
+      ...each('ntile nth_value', { args: ['1'], behind: ' over ()' }),
+      ...each('percentile percentile_cont percentile_disc', percentile),
     },
     operators: {
       '->': arrow,

@@ -1,9 +1,8 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { EngineParam } from '../../engine-process/engine-queries.ts';
-import type { VerificationFault } from '../../driver/errors.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
-import { faultAt } from '../../sql/fault-at.ts';
-import { fillTemplate } from '../../sql/fill-template.ts';
+import { refused, type ReadResult } from '../../sql/fault-at.ts';
+import { fillTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
 import { markLists, misplacedLists } from '../../sql/places/list-places.ts';
@@ -16,37 +15,33 @@ import { listPlaces } from './list-places.ts';
 import { rewriteStatement } from './rewrite-statement.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
 
-interface ReadStatement {
+export interface ReadStatement {
   readonly select: OneSelect;
-  /** With ?1, ?2 and so on for its parameters. */
+  /** With ?1, ?2 and so on as placeholders. */
   readonly text: string;
-  /** In the order of their numbers. */
   readonly params: readonly EngineParam[];
-  /** Those of the parameters that say who calls, and that the capability has not declared. */
+  /** The parameters that name the caller and that the capability does not declare. */
   readonly callerParams: readonly string[];
-  /** Whether a LIMIT may be put behind it. */
+  /** Whether a LIMIT may be appended. */
   readonly takesLimit: boolean;
 }
 
-export type ReadResult =
-  | { readonly ok: true; readonly read: ReadStatement }
-  | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
-/** All that can be known of a capability's SQL without a database. */
-export function readStatement(capability: Capability): ReadResult {
+/** Checks a capability's SQL without a database. */
+export function readStatement(capability: Capability): ReadResult<ReadStatement> {
   const { sql } = capability;
   const scanned = scanSql(sql, lexicon);
-  if (!scanned.ok) return refused(capability, scanned.problem);
+  if (!scanned.ok) return refused(capability, { message: scanned.problem });
   const { tokens } = scanned;
   const problem = problemOfTokens(tokens);
-  if (problem !== undefined) return refused(capability, problem);
+  if (problem !== undefined) return refused(capability, { message: problem });
   const judged = oneSelect(tokens, vocabulary);
-  if (!judged.ok) return refused(capability, judged.problem);
+  if (!judged.ok) return refused(capability, { message: judged.problem });
   const { select } = judged;
   const own = callerParams(namesOfParameters(select.body), capability);
   const text = rewriteStatement(sql, select.body, capability);
   const rewritten = bodyOf(text);
-  if (rewritten === undefined) return refused(capability, 'cannot be read once its parameters are put in');
+  if (rewritten === undefined)
+    return refused(capability, { message: 'cannot be read once its parameters are put in' });
   const cut = cutAtParameters(text, tokens, rewritten, [...capability.params, ...own]);
   const faults = [
     ...problemsOfFunctions(select.functions, capability.allowFunctions).map((message) => ({ message })),
@@ -55,11 +50,11 @@ export function readStatement(capability: Capability): ReadResult {
     ...misplacedLists(select.body, capability, listPlaces),
     ...misplacedScalars(select.body, capability),
     ...(cut.ok ? [] : cut.faults),
-  ].map(({ param, ...fault }: Located) => faultAt(capability, fault, param));
-  if (!cut.ok || faults.length > 0) return { ok: false, faults };
+  ];
+  if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const { template } = cut;
   const placeholders = template.references.map((index) => ({ number: index + 1 }));
-  const filled = fillTemplate(template, placeholders, ({ number }) => ({ text: `?${number}`, offset: 0 }));
+  const filled = fillTemplate(template, placeholders, ({ number }) => ({ text: `?${number}` }));
   return {
     ok: true,
     read: {
@@ -78,13 +73,7 @@ function bodyOf(text: string): readonly SqlToken[] | undefined {
   return judged?.ok === true ? judged.select.body : undefined;
 }
 
-interface Located {
-  readonly param?: string;
-  readonly message: string;
-  readonly detail?: string;
-}
-
-/** What SQLite reads otherwise than the scanner: variables of another language, and a mark that it skips. */
+/** What SQLite reads differently from the scanner: variables of another language, and a byte order mark, which it skips. */
 function problemOfTokens(tokens: readonly SqlToken[]): string | undefined {
   const words = tokens.filter(({ kind }) => kind === 'word');
   if (words.some(({ text }) => text.startsWith('$'))) return 'uses $: write parameters as :name';
@@ -93,7 +82,7 @@ function problemOfTokens(tokens: readonly SqlToken[]): string | undefined {
   return undefined;
 }
 
-/** SQLite takes no LIMIT behind the VALUES of a compound. */
+/** SQLite accepts no LIMIT after the VALUES of a compound. */
 function endsWithValues(body: readonly SqlToken[]): boolean {
   return body.some(({ kind, text }) => kind === 'word' && /^values$/i.test(text));
 }
@@ -106,8 +95,4 @@ function problemsOfFunctions(
     knownTableFunctions.has(name) ? [] : (problemOfFunction(name, allowed) ?? []),
   );
   return [...new Set(problems)];
-}
-
-function refused(capability: Capability, message: string): ReadResult {
-  return { ok: false, faults: [faultAt(capability, { message })] };
 }

@@ -4,7 +4,7 @@ import { rewrite, writtenAs, type Rewriting } from '../../sql/places/rewrite.ts'
 import { rowCounts, type RowCount } from '../../sql/places/row-counts.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
-/** An error, integer overflow, which is told as a value that is out of range. */
+/** Fails with an integer overflow, which callers see as a value out of range. */
 const OUT_OF_RANGE = 'abs(-9223372036854775807 - 1)';
 
 /**
@@ -22,7 +22,7 @@ export function rewriteStatement(sql: string, body: readonly SqlToken[], capabil
   });
   const counts = rowCounts(body).flatMap(({ of, start, end }): readonly Rewriting[] => {
     if (!body.slice(start, end).some(({ kind }) => kind === 'parameter')) return [];
-    // A list in it would be rewritten twice.
+    // Otherwise a list in it would be rewritten twice.
     if (lists.some((list) => list.start >= start && list.end <= end)) return [];
     const count = `(${writtenAs(sql, body, start, end)})`;
     return [{ start, end, text: ` ${rowCount(of, count)} ` }];
@@ -30,7 +30,7 @@ export function rewriteStatement(sql: string, body: readonly SqlToken[], capabil
   return rewrite(sql, body, [...lists, ...counts]);
 }
 
-/** What counts rows as other databases take it. `count` is an operand. */
+/** A row count with the meaning of other databases. `count` is an operand. */
 export function rowCount(of: RowCount['of'], count: string): string {
   const none = of === 'limit' ? -1 : 0;
   return `case when ${count} is null then ${none} when ${count} < 0 then ${OUT_OF_RANGE} else ${count} end`;

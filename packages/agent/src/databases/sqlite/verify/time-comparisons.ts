@@ -1,10 +1,10 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
+import { betweenBefore } from '../../sql/places/comparisons.ts';
 import { closingAfter, openingBefore } from '../../sql/places/tokens.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 
 const COMPARISON = /^(?:==?|<|<=|>|>=|<>|!=)$/;
-/** Words before a parenthesis that are no function. */
 const CLAUSE = /^(?:where|and|or|not|on|when|having|select)$/i;
 const ADVICE = {
   date: (name: string) => `date(x) >= :${name}`,
@@ -29,7 +29,7 @@ export function timeComparisons(
   });
 }
 
-/** Whether the parameter there is compared with something that need not have its form. */
+/** Whether the parameter there is compared with something that may have another form. */
 function isComparedAsText(body: readonly SqlToken[], at: number, type: 'date' | 'datetime'): boolean {
   const left = leftOperand(body, at);
   const right = comparisonFrom(body, at + 1);
@@ -37,7 +37,7 @@ function isComparedAsText(body: readonly SqlToken[], at: number, type: 'date' | 
   return others.some((index) => !hasForm(body, index, type));
 }
 
-/** The last token of what stands on the left of the comparison of which the parameter there is the right side. */
+/** The last token of the left operand if the parameter there is the right side of a comparison. */
 function leftOperand(body: readonly SqlToken[], at: number): number | undefined {
   const word = (index: number): string =>
     body[index]?.kind === 'word' ? body[index].text.toLowerCase() : '';
@@ -58,7 +58,7 @@ function leftOperand(body: readonly SqlToken[], at: number): number | undefined 
   return tupleElement(body, opening, at);
 }
 
-/** Of `(a, b) > (:a, :b)` the element that stands over against the parameter. */
+/** The element of `(a, b) > (:a, :b)` to which the parameter is compared. */
 function tupleElement(body: readonly SqlToken[], opening: number, at: number): number | undefined {
   const closing = comparisonBefore(body, opening - 1);
   if (closing === undefined || body[closing]?.text !== ')') return undefined;
@@ -75,7 +75,7 @@ function tupleElement(body: readonly SqlToken[], opening: number, at: number): n
   return end === undefined ? undefined : end - 1;
 }
 
-/** Where the operand before a comparison ends whose operator ends there. */
+/** The last token of the operand before the comparison operator that ends there. */
 function comparisonBefore(body: readonly SqlToken[], end: number): number | undefined {
   let start = end;
   while (/^[<>=!]$/.test(body[start - 1]?.text ?? '') && body[start - 1]?.end === body[start]?.start)
@@ -84,7 +84,7 @@ function comparisonBefore(body: readonly SqlToken[], end: number): number | unde
   return COMPARISON.test(text.join('')) ? start - 1 : undefined;
 }
 
-/** The last token of the operand behind a comparison that begins there. */
+/** The last token of the operand after the comparison operator that begins there. */
 function comparisonFrom(body: readonly SqlToken[], from: number): number | undefined {
   let end = from;
   while (/^[<>=!]$/.test(body[end]?.text ?? '')) end += 1;
@@ -94,18 +94,7 @@ function comparisonFrom(body: readonly SqlToken[], from: number): number | undef
   return body[end + 1]?.text === '(' ? closingAfter(body, end + 1) : end;
 }
 
-function betweenBefore(body: readonly SqlToken[], from: number): number | undefined {
-  for (let index = from, depth = 0; index >= 0; index -= 1) {
-    const text = body[index]?.text.toLowerCase();
-    if (text === ')') depth += 1;
-    if (text === '(') depth -= 1;
-    if (depth < 0 || (depth === 0 && text === 'and')) return undefined;
-    if (depth === 0 && text === 'between') return index;
-  }
-  return undefined;
-}
-
-/** Whether an operand, whose last token is there, is of parameters alone, or of the function that writes this form. */
+/** Whether the operand that ends there is a parameter, a literal, or the function that writes this form. */
 function hasForm(body: readonly SqlToken[], last: number, type: 'date' | 'datetime'): boolean {
   const token = body[last];
   if (token?.kind === 'parameter' || token?.kind === 'text') return true;

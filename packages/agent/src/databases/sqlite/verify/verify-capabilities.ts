@@ -1,59 +1,51 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Verification } from '../../driver/driver.ts';
-import type { VerificationFault } from '../../driver/errors.ts';
-import { faultAt } from '../../sql/fault-at.ts';
+import { refused, type CheckResult, type Refusal } from '../../sql/fault-at.ts';
+import { matchColumns } from '../../sql/verify/match-columns.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK, type JudgeAnswer } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
-import { verifyEach, type CheckResult } from '../../engine-process/verify-each.ts';
-import type { SqliteConfig } from '../config/config.ts';
+import type { EngineQuery } from '../../engine-process/engine-queries.ts';
+import type { FileConfig } from '../../engine-process/file-config.ts';
+import { verifyEach } from '../../engine-process/verify-each.ts';
 import type { JudgeQuestion, QueryDefinition, SqliteColumn } from '../engine/questions.ts';
 import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { judgeComparisons } from './judge-comparisons.ts';
 import { probeDialect } from './probe-dialect.ts';
-import { readStatement } from './read-statement.ts';
+import { readStatement, type ReadStatement } from './read-statement.ts';
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export function verifyCapabilities(
   pool: EnginePool,
-  config: SqliteConfig,
+  config: FileConfig,
   capabilities: readonly Capability[],
 ): Promise<Verification> {
-  return verifyEach(pool, capabilities, (session, capability) => check(session, config, capability));
+  return verifyEach(pool, config, capabilities, readStatement, check);
 }
 
 async function check(
   session: EngineSession,
-  config: SqliteConfig,
   capability: Capability,
-): Promise<CheckResult> {
-  const result = readStatement(capability);
-  if (!result.ok) return result;
-  const { read } = result;
-  const [untold] = config.hasCallerVariables ? [] : read.callerParams;
-  if (untold !== undefined) {
-    const message = `uses :${untold}, which the database is not told: set its caller_variables to true`;
-    return { ok: false, faults: [faultAt(capability, { message })] };
-  }
+  read: ReadStatement,
+): Promise<CheckResult<EngineQuery>> {
   const { limits, allowFunctions } = capability;
-  // One row more than may leave tells whether there are more, and a sort need not keep the others.
+  // One row more than may leave tells whether there are more, and lets a sort drop the others.
   const text = read.takesLimit ? `${read.text}\nlimit ${limits.maxRows + 1}` : read.text;
-  const judged = await judge(session, { text, allowFunctions });
-  if (!judged.ok) {
-    const { problem: message, detail } = judged;
-    const fault = detail === undefined ? { message } : { message, detail };
-    return { ok: false, faults: [faultAt(capability, fault)] };
-  }
+  const judged = await judge(session, capability, text);
+  if (!judged.ok) return judged;
   const compared = await judgeComparisons(capability, read.select.body, async (probe) => {
-    const answer = await judge(session, { text: probe, allowFunctions });
+    const answer = await judge(session, capability, probe);
     return answer.ok ? (answer.columns[0]?.type ?? null) : undefined;
   });
-  if (compared.length > 0) {
-    return { ok: false, faults: compared.map(({ param, ...fault }) => faultAt(capability, fault, param)) };
-  }
-  const columns = judged.columns.map(({ name }) => name);
-  const faults = [...twins(capability, columns), ...missing(capability, columns)];
+  if (compared.length > 0) return refused(capability, ...compared);
+  // A value has its own type in each row, which is looked at when it leaves.
+  const { faults } = matchColumns(
+    capability,
+    judged.columns,
+    (name) => name,
+    () => ({ ok: true, output: undefined }),
+  );
   if (faults.length > 0) return { ok: false, faults };
   const definition: QueryDefinition = {
     text,
@@ -70,28 +62,15 @@ async function check(
   };
 }
 
-/** What the process says of a statement. */
-export function judge(session: EngineSession, question: JudgeQuestion): Promise<JudgeAnswer<SqliteColumn>> {
-  return session.ask(ASK.judge, question);
-}
-
-function twins(capability: Capability, columns: readonly string[]): readonly VerificationFault[] {
-  const declared = new Set(capability.result.map(({ name }) => name));
-  const repeated = columns.filter((name, index) => columns.indexOf(name) < index);
-  return [...new Set(repeated)].map((name) => {
-    const which = declared.has(name) ? `named ${name}` : 'of one name';
-    const message = `yields two columns ${which}: rename one with AS`;
-    return faultAt(capability, { message, detail: `column ${name}` });
-  });
-}
-
-function missing({ name, result }: Capability, columns: readonly string[]): readonly VerificationFault[] {
-  return result
-    .filter((field) => !columns.includes(field.name))
-    .map((field) => ({
-      path: `capabilities.${name}.result.${field.name}`,
-      position: field.position,
-      message: 'is not a column of the SQL: name one so with AS, or remove the field',
-      detail: `columns: ${columns.join(', ')}`,
-    }));
+export async function judge(
+  session: EngineSession,
+  capability: Capability,
+  text: string,
+): Promise<{ readonly ok: true; readonly columns: readonly SqliteColumn[] } | Refusal> {
+  const { allowFunctions } = capability;
+  const question: JudgeQuestion = { text, allowFunctions };
+  const judged = await session.ask<JudgeAnswer<SqliteColumn>>(ASK.judge, question);
+  if (judged.ok) return judged;
+  const { problem: message, detail } = judged;
+  return refused(capability, detail === undefined ? { message } : { message, detail });
 }

@@ -1,19 +1,14 @@
 import type { Capability } from '../../../../capabilities/model.ts';
-import { isOperator, isWord } from '../../../sql/places/tokens.ts';
+import { isName, isOperator, isWord, parameterIndexes } from '../../../sql/places/tokens.ts';
 import { rewrite, type Rewriting } from '../../../sql/places/rewrite.ts';
 import { scanSql, type SqlToken } from '../../../sql/scanner.ts';
 import { isLoss, numberOf } from '../../connection/server-errors.ts';
 import type { MysqlSession } from '../../connection/session.ts';
-import { quoted } from '../../dialect/quoted.ts';
+import { distinct, quoted, titleOf, type Table } from '../../dialect/quoted.ts';
 import { knownFunctions } from '../known-functions.ts';
 import { lexicon } from '../lexicon.ts';
 import type { ReadStatement } from '../read-statement.ts';
-import { isName, namedTables } from './named-tables.ts';
-
-interface Table {
-  readonly schema: string;
-  readonly name: string;
-}
+import { namedTables } from './named-tables.ts';
 
 /** ER_TABLEACCESS_DENIED, ER_DBACCESS_DENIED */
 const NO_TABLE = new Set([1142, 1044]);
@@ -39,7 +34,7 @@ export async function missingGrants(
   );
   try {
     const named = namedTables(select.body).map(({ schema = database, name }) => ({ schema, name }));
-    const tables = unique([...named, ...(await tablesOfViews(session, named))]);
+    const tables = distinct([...named, ...(await tablesOfViews(session, named))]);
     const grants: string[] = [];
     for (const table of tables) {
       const { number } = await refusalOf(session, `select 1 from ${titleOf(table)}`);
@@ -58,7 +53,7 @@ export async function missingGrants(
   }
 }
 
-/** As GRANT takes it. */
+/** In the form of GRANT. */
 export async function accountOf(session: MysqlSession): Promise<string> {
   const [row] = await session.ask('select current_user() as account');
   const account = String(row?.['account']);
@@ -66,10 +61,10 @@ export async function accountOf(session: MysqlSession): Promise<string> {
   return `${quoted(account.slice(0, at))}@${quoted(account.slice(at + 1))}`;
 }
 
-/** Those behind views that are run as who reads them. */
+/** The tables behind views that run with the rights of their reader. */
 async function tablesOfViews(session: MysqlSession, named: readonly Table[]): Promise<readonly Table[]> {
   const found: Table[] = [];
-  // Whatever is found meanwhile is looked at, too.
+  // Tables that are found meanwhile are looked at as well.
   const tables = [...named];
   for (const { schema, name } of tables) {
     const [view] = await session.askWith(
@@ -89,7 +84,7 @@ async function tablesOfViews(session: MysqlSession, named: readonly Table[]): Pr
   return found;
 }
 
-/** Leaves out one column after the other that the server refuses, until it refuses none. */
+/** Leaves out the columns that the server refuses, one after the other. */
 async function columnGrants(
   session: MysqlSession,
   sql: string,
@@ -97,9 +92,11 @@ async function columnGrants(
   tables: readonly Table[],
   user: string,
 ): Promise<readonly string[]> {
-  const rewritings: Rewriting[] = body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [{ start: index, end: index + 1, text: '1' }] : [],
-  );
+  const rewritings: Rewriting[] = parameterIndexes(body).map((index) => ({
+    start: index,
+    end: index + 1,
+    text: '1',
+  }));
   const start = body[0]?.start ?? 0;
   const lacking = new Map<string, Set<string>>();
   for (let count = 0; count < MOST_COLUMNS; count += 1) {
@@ -132,7 +129,7 @@ async function columnGrants(
   return whole;
 }
 
-/** Null in place of the column that is named at that index, with what stands before it. */
+/** Replaces the column at that index, with the names before it, by null. */
 function withoutColumn(body: readonly SqlToken[], index: number, column: string): readonly Rewriting[] {
   const token = body[index];
   if (!isName(token) || token.text.toLowerCase() !== column.toLowerCase()) return [];
@@ -142,7 +139,7 @@ function withoutColumn(body: readonly SqlToken[], index: number, column: string)
   return [{ start, end: index + 1, text: 'null' }];
 }
 
-/** How the server refuses to prepare a text; the number 0 where it does not. */
+/** The error with which the server refuses to prepare a text; number 0 if it accepts it. */
 async function refusalOf(
   session: MysqlSession,
   text: string,
@@ -155,12 +152,4 @@ async function refusalOf(
     if (isLoss(error)) throw error;
     return { number: numberOf(error) ?? 0, message: error instanceof Error ? error.message : '' };
   }
-}
-
-function unique(tables: readonly Table[]): readonly Table[] {
-  return [...new Map(tables.map((table) => [titleOf(table), table])).values()];
-}
-
-function titleOf({ schema, name }: Table): string {
-  return `${quoted(schema)}.${quoted(name)}`;
 }

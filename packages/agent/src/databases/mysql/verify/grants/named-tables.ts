@@ -1,9 +1,9 @@
-import { closingAfter, isOperator, isWord, openingBefore } from '../../../sql/places/tokens.ts';
+import { closingAfter, isName, isOperator, isWord, openingBefore } from '../../../sql/places/tokens.ts';
 import type { WrittenName } from '../../../sql/one-select.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 
 const JOINS = /^(?:from|join|straight_join)$/i;
-/** What ends a FROM clause, whose commas stand between tables. */
+/** What ends a FROM clause. */
 const AFTER_FROM = /^(?:where|group|having|window|order|limit|union|except|intersect|select)$/i;
 
 /** The tables that a statement reads, as it names them, but not the names that WITH gives to queries. */
@@ -17,11 +17,7 @@ export function namedTables(body: readonly SqlToken[]): readonly WrittenName[] {
   });
 }
 
-export function isName(token: SqlToken | undefined): token is SqlToken {
-  return token?.kind === 'name' || token?.kind === 'word';
-}
-
-/** As in `name as (` and `name (a, b) as (`, lower case. */
+/** The name in `name as (` or `name (a, b) as (`, in lower case. */
 function queryNamedAt(body: readonly SqlToken[], index: number): string | undefined {
   const token = body[index];
   if (!isName(token)) return undefined;
@@ -52,7 +48,7 @@ function isInFrom(body: readonly SqlToken[], comma: number): boolean {
     const token = body[index];
     if (isOperator(token, ')')) depth += 1;
     if (isOperator(token, '(')) depth -= 1;
-    // Tables may stand in parentheses, as in `from (a, b)`.
+    // Tables may be in parentheses, as in `from (a, b)`.
     if (depth < 0 && !isWord(body[index - 1], JOINS)) return false;
     if (depth > 0) continue;
     if (isWord(token, /^from$/i)) return isOfSelect(body, index);

@@ -1,10 +1,10 @@
 import type { Capability, ParamSchema } from '../../../../capabilities/model.ts';
-import type { ParameterFault } from '../../../sql/create-template.ts';
+import type { ParameterFault } from '../../../sql/template.ts';
 import { comparisonOf, type Comparison } from '../../../sql/places/comparisons.ts';
 import { isNumberPlace } from '../../../sql/places/misplaced-scalars.ts';
 import { operandsAround, type TokenRange } from '../../../sql/places/operands.ts';
 import { takesNumbersAlone } from '../../../sql/places/takes-numbers.ts';
-import { isWord } from '../../../sql/places/tokens.ts';
+import { isWord, parameterIndexes } from '../../../sql/places/tokens.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 import type { PlacedParam } from '../../execute/prepared-query.ts';
 import type { Column } from '../columns.ts';
@@ -36,70 +36,68 @@ export async function judgeComparisons(
 ): Promise<JudgedComparisons> {
   const faults = new Map<string, ParameterFault>();
   const placed: PlacedParam[] = [];
-  const kinds = new Kinds(capability, body, columnOf);
-  const indexes = body.flatMap(({ kind }, index) =>
-    kind === 'parameter' || kind === 'variable' ? [index] : [],
-  );
+  const expressions = { capability, body, columnOf };
+  const indexes = parameterIndexes(body);
   for (const [at, param] of params.entries()) {
     const index = indexes[at] ?? -1;
     const comparison = comparisonOf(body, index, OR);
     const isDeclared = capability.params.some(({ name }) => name === param.name);
-    const column = comparison && isDeclared ? await kinds.columnIn(comparison) : undefined;
+    const column = comparison && isDeclared ? await columnIn(expressions, comparison) : undefined;
     const kind = column && kindOfColumn(column);
     const scalar = param.isList === true ? (param.schema.items ?? { type: 'string' }) : param.schema;
-    const isExact = comparison !== undefined && kinds.isExact(comparison);
+    const isExact = comparison !== undefined && isReadExactly(body, comparison);
     const message =
       (column && kind && comparison
         ? problemOf(scalar, kind, comparison, column.isStored, isExact)
-        : undefined) ?? (isDeclared ? await problemAround(kinds, body, index, scalar) : undefined);
+        : undefined) ?? (isDeclared ? await problemAround(expressions, index, scalar) : undefined);
     if (message !== undefined) faults.set(param.name, { param: param.name, message });
     placed.push(kind === 'text' && column?.isStored && scalar.type === 'integer' ? asText(param) : param);
   }
   return faults.size > 0 ? { ok: false, faults: [...faults.values()] } : { ok: true, params: placed };
 }
 
-/** What the expressions of one statement are. */
-class Kinds {
-  readonly #capability: Capability;
-  readonly #body: readonly SqlToken[];
-  readonly #columnOf: ColumnOf;
-
-  constructor(capability: Capability, body: readonly SqlToken[], columnOf: ColumnOf) {
-    this.#capability = capability;
-    this.#body = body;
-    this.#columnOf = columnOf;
-  }
-
-  async columnIn(range: TokenRange): Promise<Column | undefined> {
-    const body = this.#body;
-    const { start, end } = range;
-    const column = await columnAt(this.#capability, body, range, this.#columnOf);
-    if (column === undefined) return undefined;
-    // What an inner SELECT gives is no column of a table to the server; by its name it is one here.
-    const isNamed = body
-      .slice(start, end)
-      .every(({ kind, text }) => kind === 'name' || kind === 'word' || text === '.');
-    const isInner = body.slice(0, start).filter((token) => isWord(token, /^select$/i)).length > 1;
-    return { ...column, isStored: isNamed && (column.isStored || isInner) };
-  }
-
-  /** Undefined for what is no kind to be sure of. */
-  async kindOf(range: TokenRange): Promise<ColumnKind | undefined> {
-    if (isOfDocument(this.#body, range)) return undefined;
-    if (isOfDigits(this.#body, range)) return 'number';
-    const column = await columnAt(this.#capability, this.#body, range, this.#columnOf);
-    const kind = column && kindOfColumn(column);
-    return kind === 'text' && isConstant(this.#body, range) ? undefined : kind;
-  }
-
-  /** Whether a text there is read as the number that it is. */
-  isExact(range: TokenRange): boolean {
-    const body = this.#body;
-    return isConstant(body, range) || isOfDigits(body, range) || isOfDocument(body, range);
-  }
+/** What the server says of the expressions of one statement. */
+interface Expressions {
+  readonly capability: Capability;
+  readonly body: readonly SqlToken[];
+  readonly columnOf: ColumnOf;
 }
 
-/** As text an integer finds its own digits alone; as a number it would find the texts that the server reads as that number. */
+async function columnIn(
+  { capability, body, columnOf }: Expressions,
+  range: TokenRange,
+): Promise<Column | undefined> {
+  const column = await columnAt(capability, body, range, columnOf);
+  if (column === undefined) return undefined;
+  // To the server, a column of an inner SELECT is no column of a table. Here its name makes it one.
+  const isNamed = body
+    .slice(range.start, range.end)
+    .every(({ kind, text }) => kind === 'name' || kind === 'word' || text === '.');
+  const isInner = body.slice(0, range.start).filter((token) => isWord(token, /^select$/i)).length > 1;
+  return { ...column, isStored: isNamed && (column.isStored || isInner) };
+}
+
+/** Undefined if the kind is uncertain. */
+async function kindOf(
+  { capability, body, columnOf }: Expressions,
+  range: TokenRange,
+): Promise<ColumnKind | undefined> {
+  if (isOfDocument(body, range)) return undefined;
+  if (isOfDigits(body, range)) return 'number';
+  const column = await columnAt(capability, body, range, columnOf);
+  const kind = column && kindOfColumn(column);
+  return kind === 'text' && isConstant(body, range) ? undefined : kind;
+}
+
+/** Whether a text there is read as its own number. */
+function isReadExactly(body: readonly SqlToken[], range: TokenRange): boolean {
+  return isConstant(body, range) || isOfDigits(body, range) || isOfDocument(body, range);
+}
+
+/**
+ * An integer bound as text finds only its own digits. As a number it would find every text that the server reads as
+ * that number.
+ */
 function asText(param: PlacedParam): PlacedParam {
   const text: ParamSchema = { type: 'string' };
   return { ...param, schema: param.isList === true ? { ...param.schema, items: text } : text };
@@ -125,7 +123,7 @@ function problemOf(
       return `${declared} a text, which would be read as a number, and as 0 where it is none: declare it string, or cast the text, as in cast(x as signed)`;
     case 'choice':
       if (!['integer', 'number', 'boolean'].includes(type)) return undefined;
-      return `${declared} an ENUM or a SET, whose numbers are the places in its list: declare it string, or write x + 0 for the place`;
+      return `${declared} an ENUM or a SET, whose numbers are the positions in its list: declare it string, or write x + 0 for the place`;
     case 'bytes':
       if (!['integer', 'number', 'boolean'].includes(type)) return undefined;
       return `${declared} bytes: declare it string`;
@@ -141,13 +139,13 @@ function problemOf(
   }
 }
 
-/** What is wrong with an expression around a parameter. Texts of a pattern or a format may be those of numbers in part. */
+/** What is wrong with an expression around a parameter. A text with a pattern or a format may be part of a number. */
 async function problemAround(
-  kinds: Kinds,
-  body: readonly SqlToken[],
+  expressions: Expressions,
   index: number,
   { type, pattern, enum: choices, format }: ParamSchema,
 ): Promise<string | undefined> {
+  const { body } = expressions;
   const isText = type === 'string' && (pattern ?? choices ?? format) === undefined;
   const own = isText ? 'text' : type === 'integer' || type === 'number' ? 'number' : undefined;
   if (own === undefined) return undefined;
@@ -157,13 +155,13 @@ async function problemAround(
     const others = [...(comparison === undefined ? [] : [comparison]), ...argumentsBeside(body, range)];
     const isRead = isText && range !== alone && isNumberPlace(body, range.start, range.end);
     if (others.length === 0 && !isRead) continue;
-    const kind = await kinds.kindOf(range);
+    const kind = await kindOf(expressions, range);
     if (kind === undefined) continue;
     if (kind !== own) return undefined;
     if (isRead)
       return 'is part of a text that is read as a number here, and as 0 where it is none: declare it integer or number';
     for (const other of others) {
-      const compared = await kinds.kindOf(other);
+      const compared = await kindOf(expressions, other);
       if (isText && compared === 'number')
         return 'is part of a text that is compared with a number, and is read as 0 where it is none: declare it integer or number, or compare texts, as in cast(x as char)';
       if (!isText && compared === 'text')

@@ -1,49 +1,21 @@
 import type { ListPlaces } from '../../../sql/places/list-places.ts';
-
-const FIRST = [0];
-const FIRST_TWO = [0, 1];
+import { each } from '../../../sql/words.ts';
 
 /** MariaDB and MySQL get an array or an object as its JSON text. */
 export const listPlaces: ListPlaces = {
   functions: {
-    cast: FIRST,
-    convert: FIRST,
-    isnull: FIRST,
-    json_array_append: FIRST,
-    json_array_insert: FIRST,
-    json_array_intersect: FIRST_TWO,
-    json_compact: FIRST,
-    json_contains: FIRST_TWO,
-    json_contains_path: FIRST,
-    json_depth: FIRST,
-    json_detailed: FIRST,
-    json_equals: FIRST_TWO,
-    json_exists: FIRST,
-    json_extract: FIRST,
-    json_insert: FIRST,
-    json_key_value: FIRST,
-    json_keys: FIRST,
-    json_length: FIRST,
-    json_loose: FIRST,
-    json_merge_patch: FIRST_TWO,
-    json_merge_preserve: FIRST_TWO,
-    json_normalize: FIRST,
-    json_object_filter_keys: FIRST_TWO,
-    json_object_to_array: FIRST,
-    json_overlaps: FIRST_TWO,
-    json_pretty: FIRST,
-    json_query: FIRST,
-    json_remove: FIRST,
-    json_replace: FIRST,
-    json_schema_valid: FIRST_TWO,
-    json_schema_validation_report: FIRST_TWO,
-    json_search: FIRST,
-    json_set: FIRST,
-    json_storage_size: FIRST,
-    json_table: FIRST,
-    json_type: FIRST,
-    json_valid: FIRST,
-    json_value: FIRST,
+    ...each(
+      `cast convert isnull json_array_append json_array_insert json_compact json_contains_path json_depth json_detailed
+      json_exists json_extract json_insert json_key_value json_keys json_length json_loose json_normalize
+      json_object_to_array json_pretty json_query json_remove json_replace json_search json_set json_storage_size
+      json_table json_type json_valid json_value`,
+      [0],
+    ),
+    ...each(
+      `json_array_intersect json_contains json_equals json_merge_patch json_merge_preserve json_object_filter_keys
+      json_overlaps json_schema_valid json_schema_validation_report`,
+      [0, 1],
+    ),
   },
   arrayForm: `json_table(:p, '$[*]' columns (item varchar(100) path '$'))`,
   objectForm: `json_unquote(json_extract(:p, '$.key'))`,

@@ -2,19 +2,25 @@ import type { Capability, ParamSchema } from '../../../../capabilities/model.ts'
 import type { TokenRange } from '../../../sql/places/operands.ts';
 import { placeOf } from '../../../sql/places/parameter-place.ts';
 import { probeOf } from '../../../sql/places/probe.ts';
-import { closingAfter, isOperator, isWord, openingBefore } from '../../../sql/places/tokens.ts';
+import {
+  betweenCommas,
+  closingAfter,
+  isOperator,
+  isWord,
+  openingBefore,
+} from '../../../sql/places/tokens.ts';
 import { isClosed } from '../../../sql/probes/closed-operand.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
 import type { Column } from '../columns.ts';
 
-/** What a SELECT yields, undefined where the server does not take it. */
+/** The column of a SELECT; undefined if the server refuses the SELECT. */
 export type ColumnOf = (probe: string) => Promise<Column | undefined>;
 
 /** Functions that compare their arguments with each other. */
 const COMPARING = /^(?:field|greatest|least|nullif)$/;
 const DIGITS = /^['"](?:%[cdefHhIijklmSsUuVvwXxYy])+['"]$/;
 
-/** What the server says of an expression of the statement, in the place where it stands. */
+/** What the server says of an expression in its place in the statement. */
 export function columnAt(
   { sql, params }: Capability,
   body: readonly SqlToken[],
@@ -27,7 +33,7 @@ export function columnAt(
   );
 }
 
-/** Of the type as which a parameter is bound: MariaDB knows none of a placeholder. */
+/** A value of the type as which the parameter is bound: for MariaDB a placeholder has no type. */
 function sampleOf({ type, items }: ParamSchema): string {
   switch (type) {
     case 'integer':
@@ -42,7 +48,7 @@ function sampleOf({ type, items }: ParamSchema): string {
   }
 }
 
-/** Whether all of it stands in the SQL itself. */
+/** Whether the SQL itself has all of it. */
 export function isConstant(body: readonly SqlToken[], { start, end }: TokenRange): boolean {
   const tokens = body.slice(start, end);
   return isClosed(tokens) && !tokens.some(({ kind }) => kind === 'parameter');
@@ -54,7 +60,7 @@ export function isOfDigits(body: readonly SqlToken[], range: TokenRange): boolea
   return isCallOf(body, range, /^(?:date_format|time_format)$/i) && DIGITS.test(format);
 }
 
-/** Whether it is taken out of a document, which has numbers, too, that MariaDB gives as text. */
+/** Whether it is taken out of a document, whose numbers MariaDB gives as text. */
 export function isOfDocument(body: readonly SqlToken[], range: TokenRange): boolean {
   const tokens = body.slice(range.start, range.end);
   const hasArrow = tokens.some((token, at) => isOperator(token, '-') && isOperator(tokens[at + 1], '>'));
@@ -76,15 +82,10 @@ export function argumentsBeside(
   const opening = openingBefore(body, start);
   if (place.kind !== 'argument' || !COMPARING.test(place.of)) return [];
   if (body[opening - 1]?.text.toLowerCase() !== place.of) return [];
-  const closing = closingAfter(body, opening);
-  const commas = body.flatMap((token, index) =>
-    isOperator(token, ',') && index > opening && index < closing && openingBefore(body, index) === opening
-      ? [index]
-      : [],
-  );
-  const bounds = [opening, ...commas, closing];
-  return bounds.slice(1).flatMap((bound, at) => {
-    const first = (bounds[at] ?? opening) + 1;
-    return first === start ? [] : [{ start: first, end: bound }];
+  let first = opening + 1;
+  return betweenCommas(body.slice(first, closingAfter(body, opening))).flatMap(({ length }) => {
+    const range = { start: first, end: first + length };
+    first = range.end + 1;
+    return range.start === start ? [] : [range];
   });
 }

@@ -2,28 +2,17 @@ import type { Param } from '../../../../capabilities/model.ts';
 import { placeOf } from '../../../sql/places/parameter-place.ts';
 import { isOperator, isWord } from '../../../sql/places/tokens.ts';
 import type { SqlToken } from '../../../sql/scanner.ts';
+import { each } from '../../../sql/words.ts';
 
-const FIRST = [0];
-
-/** Functions of MySQL, with the arguments of which it takes a placeholder alone for the DATETIME or JSON that they read. */
+/** Functions of MySQL with the arguments in which a bare placeholder becomes the DATETIME or JSON that they read. */
 const READING: Readonly<Record<string, readonly number[]>> = {
-  convert_tz: FIRST,
-  date: FIRST,
-  date_format: FIRST,
+  ...each(
+    `convert_tz date date_format day dayofmonth json_valid json_value last_day month time_format timestamp to_days
+    to_seconds unix_timestamp year`,
+    [0],
+  ),
   datediff: [0, 1],
-  day: FIRST,
-  dayofmonth: FIRST,
-  json_valid: FIRST,
-  json_value: FIRST,
-  last_day: FIRST,
-  month: FIRST,
-  time_format: FIRST,
-  timestamp: FIRST,
   timestampdiff: [1, 2],
-  to_days: FIRST,
-  to_seconds: FIRST,
-  unix_timestamp: FIRST,
-  year: FIRST,
 };
 
 /**

@@ -1,5 +1,6 @@
 import type { FunctionRule } from '../../../sql/probes/probe-texts.ts';
 import type { ProbeDialect } from '../../../sql/probes/value-probes.ts';
+import { each } from '../../../sql/words.ts';
 import { lexicon } from '../lexicon.ts';
 import { placeholderFor } from '../places/text-places.ts';
 
@@ -21,26 +22,21 @@ export const probeDialectOf = (isMariaDb: boolean): ProbeDialect => ({
   lexicon,
   isPositional: true,
   placeholder: (_number, param, tokens, index) => (isMariaDb ? '?' : placeholderFor(tokens, index, param)),
-  // Behind a NULL test, servers that see that there is none compute nothing.
+  // For a NULL test, servers that see that nothing is null compute nothing.
   select: (expression) =>
     expression.startsWith('1 ') ? `select ${expression}` : `select left(concat(${expression}), 1)`,
   rules: {
     hasOthers: true,
     guards: ['if'],
     functions: {
-      adddate: days,
-      addtime: times,
+      ...each('adddate date_add date_sub subdate', days),
+      ...each('addtime subtime timediff', times),
       convert_tz: { args: [DATE, "'+00:00'"] },
-      date_add: days,
       date_format: { args: [DATE, "'%Y'"] },
-      date_sub: days,
       datediff: { args: [DATE] },
-      // In these it is one of several forms that are tried.
+      // In these functions it is one of several forms to try.
       str_to_date: { args: [DATE, "'%Y-%m-%d'"], alternatives: ['coalesce', 'ifnull', 'nvl'] },
-      subdate: days,
-      subtime: times,
       time_format: { args: [TIME, "'%H'"] },
-      timediff: times,
       timestamp: { args: [DATE, TIME] },
       timestampadd: { args: ['day', '1', DATE] },
       timestampdiff: { args: ['day', DATE] },
@@ -48,34 +44,24 @@ export const probeDialectOf = (isMariaDb: boolean): ProbeDialect => ({
       regexp_like: { args: ["'a'", "'x'", "'c'"] },
       regexp_replace: { args: ["'a'", "'a'", "''", '1', '1', "'c'"] },
       regexp_substr: { args: ["'a'", "'x'", '1', '1', "'c'"] },
-      json_array_append: lists,
-      json_array_insert: lists,
+      ...each('json_array_append json_array_insert', lists),
       json_contains: { args: [DOCUMENT, DOCUMENT, PATH] },
       json_contains_path: { args: [DOCUMENT, "'one'", PATH] },
-      json_depth: documents,
-      json_extract: reading,
-      json_insert: changing,
-      json_keys: reading,
-      json_length: reading,
-      json_merge_patch: documents,
-      json_merge_preserve: documents,
-      json_overlaps: documents,
-      json_pretty: documents,
-      json_remove: reading,
-      json_replace: changing,
-      json_schema_valid: documents,
+      ...each(
+        `json_depth json_merge_patch json_merge_preserve json_overlaps json_pretty json_schema_valid
+        json_type`,
+        documents,
+      ),
+      ...each('json_extract json_keys json_length json_remove', reading),
+      ...each('json_insert json_replace json_set', changing),
       json_search: { args: [DOCUMENT, "'one'", "'a'", 'null', PATH] },
-      json_set: changing,
       json_table: { args: [DOCUMENT, `'$' columns (a int path '$')`], as: '1 from json_table', behind: ' j' },
-      json_type: documents,
       json_unquote: { args: ['\'""\''] },
       period_add: { args: ['200001', '1'] },
       period_diff: { args: ['200001'] },
       to_char: { args: ["timestamp '2000-01-01 00:00:00'", "'YYYY'"] },
-      ntile: { args: ['1'], behind: ' over ()' },
-      nth_value: { args: ['1'], behind: ' over ()' },
-      lag: { args: ['1'], behind: ' over (order by 1)' },
-      lead: { args: ['1'], behind: ' over (order by 1)' },
+      ...each('ntile nth_value', { args: ['1'], behind: ' over ()' }),
+      ...each('lag lead', { args: ['1'], behind: ' over (order by 1)' }),
     },
     operators: {
       regexp: matching,

@@ -4,7 +4,7 @@ import {
   type ParameterFault,
   type Reference,
   type TemplateResult,
-} from '../../../sql/create-template.ts';
+} from '../../../sql/template.ts';
 import { scan, type Token } from './scan.ts';
 import { textOf } from '../../connection/server-errors.ts';
 

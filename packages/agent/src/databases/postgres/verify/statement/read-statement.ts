@@ -2,8 +2,12 @@ import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import type { Template } from '../../../sql/create-template.ts';
-import { fillTemplate, type FilledTemplate, type WrittenPlaceholder } from '../../../sql/fill-template.ts';
+import {
+  type FilledTemplate,
+  fillTemplate,
+  type Template,
+  type WrittenPlaceholder,
+} from '../../../sql/template.ts';
 import { presetsBeyond } from '../../../sql/signed-integer.ts';
 import { isForbidden } from '../functions/known-functions.ts';
 import { comparesRow, isSameMeaning, rewriteLists } from './list-parameters.ts';

@@ -2,7 +2,7 @@ import type { Capability, Param, ParamSchema } from '../../../../capabilities/mo
 import { sqlTypeOf } from '../../execute/bind-values.ts';
 import type { ServerType } from '../../execute/prepared-query.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
-import type { Template } from '../../../sql/create-template.ts';
+import type { Template } from '../../../sql/template.ts';
 import { prepareOnly, step } from '../plan-statement.ts';
 import { fits, isDeclaredType } from './parameter-fit.ts';
 import { type Placeholder, readFilled } from '../statement/read-statement.ts';

@@ -16,7 +16,7 @@ import {
 } from '../plan-statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
-import type { Template } from '../../../sql/create-template.ts';
+import type { Template } from '../../../sql/template.ts';
 import { askParameterTypes } from './server-types.ts';
 import type { BoundParam, ServerType, WrittenCast } from '../../execute/prepared-query.ts';
 import type { SessionFacts } from '../../connection/database-session.ts';

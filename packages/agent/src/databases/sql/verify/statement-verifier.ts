@@ -1,0 +1,47 @@
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Fault } from '../../../capabilities/fault.ts';
+import type { Verifier } from '../../driver/driver.ts';
+import { constantKeyWarnings } from '../constant-keys.ts';
+import type { ReadResult } from '../fault-at.ts';
+import type { OneSelect } from '../one-select.ts';
+import { rowCountWarnings } from '../row-counts.ts';
+import type { SqlToken } from '../scanner.ts';
+
+type ReadStatement<Read> = (capability: Capability) => ReadResult<Read>;
+
+/** `more` gives the driver's own warnings of a statement. */
+export function statementVerifier<Read>(
+  readStatement: ReadStatement<Read>,
+  bodyOf: (read: Read) => readonly SqlToken[],
+  more: (capability: Capability, body: readonly SqlToken[]) => readonly Fault[] = () => [],
+): Pick<Verifier, 'readStatements' | 'findWarnings'> {
+  const bodyIn = (capability: Capability): readonly SqlToken[] => {
+    const result = readStatement(capability);
+    return result.ok ? bodyOf(result.read) : [];
+  };
+  return {
+    readStatements: async (capabilities) =>
+      capabilities.flatMap((capability) => {
+        const result = readStatement(capability);
+        return result.ok ? [] : result.faults;
+      }),
+    findWarnings: async (capabilities) => [
+      ...rowCountWarnings(capabilities, bodyIn),
+      ...capabilities.flatMap((capability) => more(capability, bodyIn(capability))),
+      ...constantKeyWarnings(capabilities, bodyIn),
+    ],
+  };
+}
+
+/** Guesses, without the keys of tables, which capabilities may give several rows in no certain order. */
+export function unorderedStatements(
+  capabilities: readonly Capability[],
+  readStatement: ReadStatement<{ readonly select: OneSelect }>,
+): readonly string[] {
+  return capabilities.flatMap((capability) => {
+    const result = readStatement(capability);
+    if (!result.ok || result.read.select.isOrdered || capability.limits.maxRows === 1) return [];
+    const reads = result.read.select.body.some(({ kind, text }) => kind === 'word' && /^from$/i.test(text));
+    return reads ? [capability.name] : [];
+  });
+}
