@@ -1,4 +1,4 @@
-import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
+import { CALL_ERRORS } from '@svc/protocol';
 import { ERROR_CODES } from '../docs/errors.ts';
 import { GATEWAY_METRICS_OF_SERVICES } from '../docs/metrics.ts';
 import type { DashboardParts } from './dashboard.ts';
@@ -7,7 +7,7 @@ import { processRow } from './process-row.ts';
 import { createQueries } from './queries.ts';
 
 /** Errors that are not the caller's, over REST 5xx; over MCP the status does not tell them. */
-export const FAULTS: string = ERROR_CODES.filter((code) => errorResponse(code, '').status >= 500).join('|');
+export const FAULTS: string = ERROR_CODES.filter((code) => CALL_ERRORS[code].status >= 500).join('|');
 
 const ANCHOR = 'svc_gateway_requests_in_flight';
 const q = createQueries(GATEWAY_METRICS_OF_SERVICES, ANCHOR);

@@ -1,7 +1,7 @@
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AGENT_ERROR_CODES, CLOSE } from '@svc/protocol';
+import { AGENT_ERROR_CODES, CALL_ERRORS, CLOSE } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PARAM_TYPES } from '../../packages/agent/src/capabilities/model.ts';
 import { driverOf } from '../../packages/agent/src/databases/drivers.ts';
@@ -11,7 +11,6 @@ import { loadConfig } from '../../packages/gateway/src/config/load.ts';
 import { createProtectedResource } from '../../packages/gateway/src/api/protected-resource.ts';
 import { SETTINGS, type SettingText } from '../../packages/gateway/src/config/settings.ts';
 import { REFUSED } from './refused-settings.ts';
-import { errorResponse } from '../../packages/gateway/src/http/error-response.ts';
 import { createCallerPages } from '../../packages/gateway/src/console/caller-pages.ts';
 import { createFindRoute, FIXED_ROUTES } from '../../packages/gateway/src/http/routes.ts';
 import { createLog as createGatewayLog } from '../../packages/gateway/src/telemetry/log.ts';
@@ -126,7 +125,7 @@ describe('errors', () => {
 
   test('every header that comes with a code is in the table of headers', () => {
     for (const code of ERROR_CODES) {
-      const { headers } = errorResponse(code, '');
+      const { headers = [] } = CALL_ERRORS[code];
       const row = text
         .split('\n')
         .find((line) => line.includes(`\`${code}\``) && !line.includes(`[\`${code}`));
@@ -140,7 +139,7 @@ describe('errors', () => {
     const guide = pages.map((name) => readDocument(`docs/guides/${name}.md`).text).join('\n');
     for (const code of ERROR_CODES) {
       const section = guide.split(`\n### ${code}\n`)[1]?.split('\n### ')[0] ?? '';
-      const { status } = errorResponse(code, '');
+      const { status } = CALL_ERRORS[code];
       expect([code, section]).toEqual([
         code,
         expect.stringMatching(new RegExp(String.raw`^\n- \*\*Symptom:\*\* ${status}\b`)),

@@ -11,7 +11,7 @@ import { createDescriptionBudget } from './agents/description-budget.ts';
 import { createAgentEndpoint, createAgentUpgradeHandler } from './agents/endpoint.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
-import { limitConcurrentCalls } from './calls/concurrent-calls.ts';
+import { limitConcurrentCalls } from './calls/permit-call.ts';
 import type { GatewayConfig, ServiceConfig } from './config/model.ts';
 import { bodyMemoryOf, createBodyBudget } from './http/request/json-body.ts';
 import { createCors } from './access/cors.ts';

@@ -6,8 +6,17 @@ export {
   normalizeAudience,
   urlOfReplica,
 } from './handshake/audience.ts';
-export { AGENT_ERROR_CODES, type AgentErrorCode } from './rules/agent-error-code.ts';
-export { CLOSE, ProtocolError, type CloseCode } from './rules/close-code.ts';
+export {
+  AGENT_ERROR_CODES,
+  agentErrorText,
+  CALL_ERRORS,
+  isLinkErrorCode,
+  LINK_ERRORS,
+  neverBegan,
+  type AgentErrorCode,
+  type CallErrorCode,
+} from './rules/errors.ts';
+export { CLOSE, CLOSE_MEANINGS, ProtocolError, type CloseCode } from './rules/close-code.ts';
 export {
   CAPABILITY_NAME_PATTERN,
   CAPABILITY_PATH_PREFIX,

@@ -1,5 +1,11 @@
 import type { AbortSignalLike } from '@svc/edge';
-import { DEFAULT_SERVICE, DESCRIBE_CAPABILITY, type AgentErrorCode } from '@svc/protocol';
+import {
+  agentErrorText,
+  DEFAULT_SERVICE,
+  DESCRIBE_CAPABILITY,
+  neverBegan,
+  type AgentErrorCode,
+} from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError } from '../databases/driver/errors.ts';
@@ -60,8 +66,8 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     const isOurs =
       options.service === undefined || (call.metadata['service'] ?? DEFAULT_SERVICE) === options.service;
     const capability = isOurs ? served.capabilities.get(call.capability) : undefined;
-    if (capability === undefined) return failed('AGENT_UNKNOWN_CAPABILITY', 'no such capability', true);
-    if (options.draining()) return failed('AGENT_DRAINING', 'the agent is shutting down', true);
+    if (capability === undefined) return failed('AGENT_UNKNOWN_CAPABILITY');
+    if (options.draining()) return failed('AGENT_DRAINING');
     served.began();
     const timeoutMs = Math.min(call.timeoutMs, capability.timeoutMs);
     const read = readParams(call, capability);
@@ -171,7 +177,7 @@ function readParams(call: IncomingCall, capability: RunnableCapability): Prepare
     return { values: capability.read(call.params), caller: undefined };
   } catch (error) {
     if (error instanceof InvalidParams)
-      return { outcome: failed('AGENT_INVALID_PARAMS', error.message, true) };
+      return { outcome: failed('AGENT_INVALID_PARAMS', true, error.message) };
     return queryFailed(error);
   }
 }
@@ -222,8 +228,7 @@ function orTooLate<T>(
 }
 
 function principalRefused(detail: string, caller: Caller | undefined, notStarted: boolean): Ended {
-  const message = 'who calls is not accepted, or lacks what the capability takes from who calls';
-  return { outcome: failed('AGENT_PRINCIPAL_REFUSED', message, notStarted), detail, caller };
+  return { outcome: failed('AGENT_PRINCIPAL_REFUSED', notStarted), detail, caller };
 }
 
 /** Where the agent asks who calls, the name counts only as far as it believes the gateway. */
@@ -243,9 +248,9 @@ function principalOf({ metadata }: IncomingCall, caller: Caller | undefined): st
 }
 
 function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {
-  if (why === 'aborted') return failed('AGENT_CANCELLED', 'the call was cancelled', true);
-  if (why === 'late') return failed('AGENT_QUERY_TIMEOUT', 'the time was up before the query began', true);
-  return failed('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly', true);
+  if (why === 'aborted') return failed('AGENT_CANCELLED', true);
+  if (why === 'late') return failed('AGENT_QUERY_TIMEOUT', true);
+  return failed('AGENT_BUSY');
 }
 
 /** What the database says goes to the log only, and no values of parameters go even there. */
@@ -254,41 +259,22 @@ function queryFailed(error: unknown, caller?: Caller): Ended {
   const kind = error instanceof DatabaseError ? error.kind : 'failed';
   switch (kind) {
     case 'timeout':
-      return {
-        outcome: failed('AGENT_QUERY_TIMEOUT', 'the query took longer than it may', false),
-        detail,
-        caller,
-      };
+      return { outcome: failed('AGENT_QUERY_TIMEOUT'), detail, caller };
     case 'cancelled':
-      return { outcome: failed('AGENT_CANCELLED', 'the call was cancelled', false), detail, caller };
+      return { outcome: failed('AGENT_CANCELLED'), detail, caller };
     case 'too_large':
-      return {
-        outcome: failed(
-          'AGENT_RESULT_TOO_LARGE',
-          'the result is larger than it may be, narrow the request',
-          false,
-        ),
-        detail,
-        caller,
-      };
+      return { outcome: failed('AGENT_RESULT_TOO_LARGE'), detail, caller };
     case 'invalid_params': {
-      const why = error instanceof DatabaseError ? error.advice : undefined;
-      const message = why ?? 'the database does not take a value of a parameter';
-      return { outcome: failed('AGENT_INVALID_PARAMS', message, false), detail, caller };
+      const advice = error instanceof DatabaseError ? error.advice : undefined;
+      return { outcome: failed('AGENT_INVALID_PARAMS', false, advice), detail, caller };
     }
-    case 'not_verified': {
-      const message = 'the database of the capability is not available, try again later';
-      return { outcome: failed('AGENT_DATABASE_UNAVAILABLE', message, true), detail, caller };
-    }
+    case 'not_verified':
+      return { outcome: failed('AGENT_DATABASE_UNAVAILABLE'), detail, caller };
     case 'invalid_principal':
       return principalRefused(detail, caller, false);
     case 'unavailable':
     case 'failed':
-      return {
-        outcome: failed('AGENT_QUERY_FAILED', 'the query could not be completed', false),
-        detail,
-        caller,
-      };
+      return { outcome: failed('AGENT_QUERY_FAILED'), detail, caller };
   }
 }
 
@@ -299,6 +285,10 @@ function unexpected(error: unknown): string {
   return ['unexpected error', ...frames.slice(0, 5).map((frame) => frame.trim())].join(' ');
 }
 
-function failed(code: AgentErrorCode, message: string, notStarted: boolean): CallOutcome {
+function failed(
+  code: AgentErrorCode,
+  notStarted: boolean = neverBegan(code),
+  message: string = agentErrorText(code, notStarted),
+): CallOutcome {
   return { kind: 'error', code, message, notStarted };
 }

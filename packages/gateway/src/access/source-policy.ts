@@ -1,6 +1,7 @@
-import type { CallErrorCode } from '../core/call-error.ts';
-import type { RateDecision, RequestLimiter } from './rate-limit.ts';
+import type { CallErrorCode } from '@svc/protocol';
+import { whenKnown } from '../core/when-known.ts';
 import type { ResolveSource } from '../network/client-address.ts';
+import type { RateDecision, RequestLimiter } from './rate-limit.ts';
 
 export interface SourceDecision {
   /** For the log; empty when it cannot be known. */
@@ -8,20 +9,17 @@ export interface SourceDecision {
   /** What bounds per source count by. */
   readonly bucket: string;
   readonly refusal:
-    | { readonly code: CallErrorCode; readonly message: string; readonly headers?: readonly string[] }
+    | { readonly code: CallErrorCode; readonly message?: string; readonly headers?: readonly string[] }
     | undefined;
 }
 
-/**
- * Whether a request's source may send it; to be asked once for each, before any other check. A promise only where the rate
- * limit asks others. Never rejects.
- */
+/** Whether a request's source may send it; asked once for each request, before any other check. Never rejects. */
 export type SourcePolicy = (
   peerAddress: string,
   rawHeaders: readonly string[],
 ) => SourceDecision | Promise<SourceDecision>;
 
-/** Allow list, then rate limit: a source that is not allowed learns nothing of the limit. */
+/** The allow list comes before the rate limit: a source that is not allowed learns nothing of the limit. */
 export function createSourcePolicy(options: {
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RequestLimiter | undefined;
@@ -34,22 +32,13 @@ export function createSourcePolicy(options: {
       return { address: '', bucket: '', refusal: { code: 'GATEWAY_INVALID_REQUEST', message } };
     }
     const { address, bucket } = source;
-    if (!source.allowed) {
-      const message = 'the source address is not allowed';
-      return { address, bucket, refusal: { code: 'GATEWAY_SOURCE_NOT_ALLOWED', message } };
-    }
-    const rate = rateLimiter?.take(bucket);
-    return rate instanceof Promise
-      ? rate.then((decided) => decision(address, bucket, decided))
-      : decision(address, bucket, rate);
+    if (!source.allowed) return { address, bucket, refusal: { code: 'GATEWAY_SOURCE_NOT_ALLOWED' } };
+    return whenKnown(rateLimiter?.take(bucket), (rate) => ({ address, bucket, refusal: refusalOf(rate) }));
   };
 }
 
-function decision(address: string, bucket: string, rate: RateDecision | undefined): SourceDecision {
-  if (rate?.ok === false) {
-    const message = 'too many requests, slow down';
-    const headers = ['Retry-After', String(rate.retryAfterSeconds)];
-    return { address, bucket, refusal: { code: 'GATEWAY_RATE_LIMITED', message, headers } };
-  }
-  return { address, bucket, refusal: undefined };
+function refusalOf(rate: RateDecision | undefined): SourceDecision['refusal'] {
+  return rate?.ok === false
+    ? { code: 'GATEWAY_RATE_LIMITED', headers: ['Retry-After', String(rate.retryAfterSeconds)] }
+    : undefined;
 }

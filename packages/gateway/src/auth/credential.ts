@@ -26,15 +26,7 @@ export function isToken(credential: string, { apiKey }: RequestHeaders): boolean
   return apiKey === undefined && canBeToken(credential);
 }
 
-/** One answer for every kind of wrong key. */
-export function unauthorized(): CallError {
-  return new CallError(
-    'GATEWAY_UNAUTHORIZED',
-    'a valid API key is required: Authorization: Bearer <key>, or X-API-Key: <key>',
-  );
-}
-
-/** The same where tokens are taken, too: `challenge` tells clients how to get one. */
+/** The answer to a wrong key or token where both are taken; `challenge` tells clients how to get a token. */
 export function unauthorizedByEither(challenge: string): CallError {
   return new CallError(
     'GATEWAY_UNAUTHORIZED',

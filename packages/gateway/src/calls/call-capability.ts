@@ -1,14 +1,20 @@
 import type { AbortSignalLike } from '@svc/edge';
-import { DEFAULT_SERVICE, joinPieces } from '@svc/protocol';
+import {
+  agentErrorText,
+  CALL_ERRORS,
+  DEFAULT_SERVICE,
+  isLinkErrorCode,
+  joinPieces,
+  LINK_ERRORS,
+  type Metadata,
+} from '@svc/protocol';
+import type { AgentOutcome, AgentResult, CallableLink } from '../agents/callable-link.ts';
 import { NOBODY, type Registry, type Tried } from '../agents/registry.ts';
-import type { CallableLink, AgentOutcome, AgentResult } from '../agents/callable-link.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Principal, TokenPrincipal } from '../core/principal.ts';
 import { CallError, CallerGone } from '../core/call-error.ts';
-import { metadataFor } from './metadata.ts';
-import { agentErrorMessage } from './agent-error-message.ts';
+import type { Principal } from '../core/principal.ts';
+import { createChooseAgent, isTooOld, type AgentChoice } from './choose-agent.ts';
 import { nextPage } from './next-page.ts';
-import { createUnavailableDatabases, type UnavailableDatabases } from './unavailable-databases.ts';
 import type { AgentWait } from './wait-for-agent.ts';
 
 export interface CapabilityCall {
@@ -22,15 +28,24 @@ export interface CapabilityCall {
   readonly signal: AbortSignalLike;
 }
 
-const REFUSED: ReadonlySet<string> = new Set(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED']);
-
 /** What an agent answered, and how the caller goes on where that was cut. */
 export interface CallResult extends AgentResult {
   /** JSON object of parameters; undefined where the capability has no paging. */
   readonly next?: string | undefined;
 }
 
+/** The caller has been found permitted already. Rejects with CallError, or CallerGone when the signal aborts. */
 export type CallCapability = (call: CapabilityCall) => Promise<CallResult>;
+
+type AgentFailure = Exclude<AgentOutcome, AgentResult>;
+
+/** What happens to a call next. `answer` and `refuse` end it. */
+type Step =
+  | { readonly to: 'send'; readonly agent: CallableLink }
+  /** Its last agent has left, and the next one may be about to come. If none comes, the call ends with `refusal`. */
+  | { readonly to: 'wait'; readonly refusal: CallError }
+  | { readonly to: 'answer'; readonly result: CallResult }
+  | { readonly to: 'refuse'; readonly error: Error };
 
 /** How much longer than the capability's own time the agent may take to answer. */
 const ANSWER_GRACE_MS = 2000;
@@ -38,11 +53,10 @@ const ANSWER_GRACE_MS = 2000;
 const RETRY_MIN_MS = 100;
 
 /**
- * Calls a capability, for REST and MCP alike: picks an agent, keeps the deadline, and sends a call whose link was lost
- * before any answer once more, to another agent where there is one. With `agentWait` a call whose last agent has just been
- * lost waits for the next one, once. One whose database is not available at an agent is offered to each other agent that
- * has not answered so before. The caller has been found permitted already.
- * Throws CallError, or CallerGone when the signal aborts.
+ * Calls a capability, for REST and MCP alike. A call is sent to one agent at a time:
+ *   - one that provably has not begun is offered to each other agent;
+ *   - one whose link was lost before any answer is sent once more;
+ *   - with `agentWait`, one whose last agent has just left waits for the next agent, once.
  */
 export function createCallCapability(
   registry: Registry,
@@ -52,110 +66,163 @@ export function createCallCapability(
   service: string = DEFAULT_SERVICE,
   agentWait?: AgentWait,
 ): CallCapability {
-  const unavailable = createUnavailableDatabases();
-  const chooseAgent = createChooseAgent(registry, unavailable, wallClock);
+  const { choose, noteUnavailable } = createChooseAgent(registry, wallClock);
+
   return (call) =>
     new Promise<CallResult>((resolve, reject) => {
-      if (call.signal.aborted) {
-        reject(new CallerGone());
-        return;
-      }
+      const { capability, params, principal, signal } = call;
+      if (signal.aborted) throw new CallerGone();
+      const choice = choose(capability, principal, NOBODY);
+      const lost = choice === 'offline' ? agentWait?.lostLately(capability) : undefined;
+      const first = lost ?? firstAgent(choice, catalog, capability);
+      const timeoutMs = first.capability(capability)?.timeout_ms ?? 0;
+      const endsAt = now() + timeoutMs;
       let tried = NOBODY;
-      const choice = chooseAgent(call, tried);
-      const lost = choice === 'offline' ? agentWait?.lostLately(call.capability) : undefined;
-      const first = lost ?? firstAgent(choice, catalog, call.capability);
-      const timeoutMs = first.capability(call.capability)?.timeout_ms ?? 0;
-      const deadline = now() + timeoutMs + ANSWER_GRACE_MS;
-      let current = first;
-      let retried = false;
-      let waited = false;
+      let wasLost = false;
+      let hasWaited = false;
       let cancel: () => void = () => {};
       const timer = setTimeout(() => {
         cancel();
-        finish(() => reject(new CallError('GATEWAY_AGENT_TIMEOUT', 'the agent did not answer in time')));
+        go({ to: 'refuse', error: new CallError('GATEWAY_AGENT_TIMEOUT') });
       }, timeoutMs + ANSWER_GRACE_MS);
       const onAbort = (): void => {
         cancel();
-        finish(() => reject(new CallerGone()));
+        go({ to: 'refuse', error: new CallerGone() });
       };
+      signal.addEventListener('abort', onAbort);
+      go(lost === undefined ? sendTo(first) : { to: 'wait', refusal: offline() });
 
-      function finish(settle: () => void): void {
-        clearTimeout(timer);
-        call.signal.removeEventListener('abort', onAbort);
-        settle();
+      function go(step: Step): void {
+        switch (step.to) {
+          case 'send':
+            send(step.agent);
+            return;
+          case 'wait':
+            wait(step.refusal);
+            return;
+          default:
+            clearTimeout(timer);
+            signal.removeEventListener('abort', onAbort);
+            if (step.to === 'answer') resolve(step.result);
+            else reject(step.error);
+        }
+      }
+
+      function sendTo(agent: CallableLink): Step {
+        if (!isTooOld(principal, agent, wallClock)) return { to: 'send', agent };
+        tried = withInstance(tried, agent);
+        const another = choose(capability, principal, tried);
+        if (typeof another !== 'string') return sendTo(another);
+        return { to: 'refuse', error: principal.refuseAsTooOld() };
       }
 
       function send(agent: CallableLink): void {
-        current = agent;
-        const { principal } = call;
-        if (isTooOld(principal, agent, wallClock)) {
-          tried = withInstance(tried, agent);
-          const another = chooseAgent(call, tried);
-          if (typeof another === 'string') finish(() => reject(principal.refuseAsTooOld()));
-          else send(another);
-          return;
-        }
-        const remainingMs = Math.min(timeoutMs, Math.floor(deadline - ANSWER_GRACE_MS - now()));
-        const { capability, params } = call;
+        let isSettled = false;
+        const remainingMs = Math.max(1, Math.min(timeoutMs, Math.floor(endsAt - now())));
+        const metadata = metadataFor(call, agent, service);
         const stop = agent.call(
-          {
-            capability,
-            params,
-            timeoutMs: Math.max(1, remainingMs),
-            metadata: metadataFor(call, agent, service),
-            principal: call.principal.id,
+          { capability, params, timeoutMs: remainingMs, metadata, principal: principal.id },
+          (outcome) => {
+            isSettled = true;
+            go(outcome.kind === 'result' ? answered(agent, outcome) : failed(agent, outcome));
           },
-          onOutcome,
         );
-        // An agent that was lost already settles at once, and the call may be with the next one by now.
-        if (current === agent) cancel = stop;
+        // An agent that was lost already settles within `call`, and the call may be with the next one by now.
+        if (!isSettled) cancel = stop;
       }
 
-      function onOutcome(outcome: AgentOutcome): void {
-        if (outcome.kind === 'result') {
-          const paging = outcome.truncated ? current.capability(call.capability)?.paging : undefined;
-          finish(() => resolve(paging === undefined ? outcome : withNext(outcome, paging)));
-          return;
-        }
-        const mayGoOn = timeLeft() >= 0 && mayRetry(outcome, retried);
-        const isUnavailable = outcome.kind === 'error' && outcome.code === 'AGENT_DATABASE_UNAVAILABLE';
-        if (isUnavailable) unavailable.add(current, call.capability);
-        const another = mayGoOn ? chooseAnother(outcome.kind, isUnavailable) : 'offline';
-        if (outcome.kind === 'lost') retried = true;
-        if (typeof another !== 'string') send(another);
-        else if (mayGoOn && another === 'offline' && hasLeft(outcome) && !waited) {
-          waitForAgent(() => asCallError(outcome));
-        } else finish(() => reject(asCallError(outcome)));
+      function answered(agent: CallableLink, result: AgentResult): Step {
+        const paging = result.truncated ? agent.capability(capability)?.paging : undefined;
+        return { to: 'answer', result: paging === undefined ? result : withNext(result, paging) };
       }
 
-      function timeLeft(): number {
-        return deadline - ANSWER_GRACE_MS - RETRY_MIN_MS - now();
+      function failed(agent: CallableLink, failure: AgentFailure): Step {
+        const isUnavailable = failure.kind === 'error' && failure.code === 'AGENT_DATABASE_UNAVAILABLE';
+        if (isUnavailable) noteUnavailable(agent, capability);
+        if (msToRetry() < 0 || !mayRetry(failure, wasLost))
+          return { to: 'refuse', error: asCallError(failure) };
+        const elsewhere = withInstance(tried, agent);
+        let another = choose(capability, principal, elsewhere, isUnavailable);
+        if (failure.kind === 'lost') {
+          wasLost = true;
+          tried = { ...tried, links: [...tried.links, agent] };
+          // If there is no other agent, this one may still be reached over another link.
+          if (typeof another === 'string') another = choose(capability, principal, tried);
+        } else tried = elsewhere;
+        if (typeof another !== 'string') return sendTo(another);
+        const mayWait = another === 'offline' && hasLeft(failure) && !hasWaited;
+        return mayWait
+          ? { to: 'wait', refusal: asCallError(failure) }
+          : { to: 'refuse', error: asCallError(failure) };
       }
 
-      function waitForAgent(refusal: () => CallError): void {
-        waited = true;
-        const goOn = (came: boolean): void => {
-          const agent = came ? chooseAgent(call, tried) : 'offline';
-          if (typeof agent !== 'string') send(agent);
-          else finish(() => reject(agent === 'busy' ? busy() : refusal()));
-        };
-        if (agentWait?.lostLately(call.capability) === undefined) goOn(false);
-        else cancel = agentWait.wait(call, timeLeft(), goOn);
+      function wait(refusal: CallError): void {
+        hasWaited = true;
+        if (agentWait?.lostLately(capability) === undefined) go({ to: 'refuse', error: refusal });
+        else cancel = agentWait.wait(call, msToRetry(), (came) => go(waited(came, refusal)));
       }
 
-      /** Another process of an agent. One that was lost may still be reached over another link, where there is none else. */
-      function chooseAnother(after: 'error' | 'lost', isUnavailable: boolean): AgentChoice {
-        const elsewhere = withInstance(tried, current);
-        const another = chooseAgent(call, elsewhere, isUnavailable);
-        tried = after === 'lost' ? { ...tried, links: [...tried.links, current] } : elsewhere;
-        if (after === 'error' || typeof another !== 'string') return another;
-        return chooseAgent(call, tried);
+      function waited(came: boolean, refusal: CallError): Step {
+        const agent = came ? choose(capability, principal, tried) : 'offline';
+        if (typeof agent !== 'string') return sendTo(agent);
+        return { to: 'refuse', error: agent === 'busy' ? new CallError('AGENT_BUSY') : refusal };
       }
 
-      call.signal.addEventListener('abort', onAbort);
-      if (lost === undefined) send(first);
-      else waitForAgent(offline);
+      function msToRetry(): number {
+        return endsAt - RETRY_MIN_MS - now();
+      }
     });
+}
+
+/** Throws CallError. */
+function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): CallableLink {
+  switch (choice) {
+    case 'offline':
+      // Before the first agent has connected, it is not known which capabilities exist.
+      if (catalog.description === undefined || catalog.knows(capability)) throw offline();
+      throw new CallError('GATEWAY_CAPABILITY_NOT_FOUND');
+    case 'outdated':
+      throw new CallError(
+        'GATEWAY_AGENT_OFFLINE',
+        'no agent is connected that takes calls with access tokens; those that have the capability are to be updated',
+      );
+    case 'busy':
+      throw new CallError('AGENT_BUSY');
+    default:
+      return choice;
+  }
+}
+
+function withInstance({ instances, links }: Tried, { instanceId }: CallableLink): Tried {
+  return { instances: [...instances, instanceId], links };
+}
+
+/** What an agent is told of a call beside its parameters. At version 1 it knows keys by their names, and gets no calls of tokens. */
+function metadataFor(
+  { requestId, traceparent, principal }: CapabilityCall,
+  { protocolVersion, identity }: CallableLink,
+  service: string,
+): Metadata {
+  const metadata: Record<string, string> =
+    principal.kind === 'token'
+      ? {
+          request_id: requestId,
+          principal: principal.id,
+          issuer: principal.issuer,
+          subject: principal.subject,
+        }
+      : { request_id: requestId, api_key_name: principal.name };
+  if (traceparent !== undefined) metadata['traceparent'] = traceparent;
+  if (protocolVersion === 1) return metadata;
+  if (service !== DEFAULT_SERVICE) metadata['service'] = service;
+  if (principal.claimsJson !== '') metadata['claims'] = principal.claimsJson;
+  if (principal.kind === 'api_key') {
+    metadata['principal'] = principal.id;
+    return metadata;
+  }
+  if (principal.clientId !== '') metadata['client_id'] = principal.clientId;
+  if (identity === 'token') metadata['token'] = principal.token;
+  return metadata;
 }
 
 /** Joins the rows, so that whoever quotes them later need not. */
@@ -164,98 +231,34 @@ function withNext(result: AgentResult, paging: Readonly<Record<string, string>>)
   return { ...result, rows: [rows], next: nextPage(rows, paging) };
 }
 
+/** Other agents are not asked when one has refused the parameters or the caller, which are faults of the caller (4xx). */
+function mayRetry(failure: AgentFailure, wasLost: boolean): boolean {
+  if (failure.kind === 'lost') return !failure.answerBegun && !wasLost;
+  const isOfCaller = !isLinkErrorCode(failure.code) && CALL_ERRORS[failure.code].status < 500;
+  return failure.notStarted && !isOfCaller;
+}
+
 /** Whether the agent is gone, or about to go, so that another one may be about to come in its place. */
-function hasLeft(outcome: Exclude<AgentOutcome, AgentResult>): boolean {
-  return outcome.kind === 'lost' || outcome.code === 'AGENT_DRAINING';
-}
-
-/**
- * A call that provably never started may move on freely, one that was lost only once. What one agent refuses of the
- * parameters or of who calls is not offered to every other.
- */
-function mayRetry(outcome: AgentOutcome, retried: boolean): boolean {
-  if (outcome.kind === 'lost') return !outcome.answerBegun && !retried;
-  return outcome.kind === 'error' && outcome.notStarted && !REFUSED.has(outcome.code);
-}
-
-/** Whether the agent would refuse the token for its age; a new one may help, so its bearer is told before it is sent. */
-function isTooOld(
-  principal: Principal,
-  { maxTokenAge }: CallableLink,
-  wallClock: () => number,
-): principal is TokenPrincipal {
-  if (maxTokenAge === undefined || principal.kind !== 'token') return false;
-  return principal.issuedAt === undefined || wallClock() / 1000 - principal.issuedAt > maxTokenAge;
-}
-
-type AgentChoice = ReturnType<Registry['choose']>;
-
-function withInstance({ instances, links }: Tried, { instanceId }: CallableLink): Tried {
-  return { instances: [...instances, instanceId], links };
-}
-
-type ChooseAgent = (call: CapabilityCall, tried: Tried, onlyAvailable?: boolean) => AgentChoice;
-
-/** Agents that lately answered that the database is not available are asked again only where no other has the capability. */
-function createChooseAgent(
-  registry: Registry,
-  unavailable: UnavailableDatabases,
-  wallClock: () => number,
-): ChooseAgent {
-  return (call, tried, onlyAvailable = false) => {
-    const { capability, principal } = call;
-    const leastVersion = principal.kind === 'token' ? 2 : 1;
-    if (!unavailable.isEmpty) {
-      const isAvoided = (link: CallableLink): boolean => unavailable.has(link, capability);
-      const choice = registry.choose(capability, tried, leastVersion, isAvoided);
-      if (onlyAvailable || typeof choice !== 'string') return choice;
-    }
-    const choice = registry.choose(capability, tried, leastVersion);
-    if (choice !== 'busy') return choice;
-    // A call that the agent would refuse takes no place from another.
-    const maySend = (agent: CallableLink): boolean =>
-      agent.protocolVersion >= leastVersion && !isTooOld(principal, agent, wallClock);
-    return registry.makePlace(capability, tried, principal.id, maySend) ?? choice;
-  };
-}
-
-function firstAgent(choice: AgentChoice, catalog: Catalog, capability: string): CallableLink {
-  switch (choice) {
-    case 'offline':
-      // Before the first agent has connected, it is not known which capabilities exist.
-      if (catalog.description === undefined || catalog.knows(capability)) {
-        throw offline();
-      }
-      throw new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
-    case 'outdated':
-      throw new CallError(
-        'GATEWAY_AGENT_OFFLINE',
-        'no agent is connected that takes calls with access tokens; those that have the capability are to be updated',
-      );
-    case 'busy':
-      throw busy();
-    default:
-      return choice;
-  }
+function hasLeft(failure: AgentFailure): boolean {
+  return failure.kind === 'lost' || failure.code === 'AGENT_DRAINING';
 }
 
 function offline(): CallError {
-  return new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+  return new CallError('GATEWAY_AGENT_OFFLINE');
 }
 
-function busy(): CallError {
-  return new CallError('AGENT_BUSY', 'the agent has as many calls as it takes, try again shortly');
-}
+/** Control characters, line separators, and those that change the direction of the text around them. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-function asCallError(outcome: Exclude<AgentOutcome, AgentResult>): CallError {
-  if (outcome.kind === 'lost') return offline();
-  switch (outcome.code) {
-    case 'AGENT_UNKNOWN_CAPABILITY':
-      return new CallError('GATEWAY_CAPABILITY_NOT_FOUND', 'no such capability');
-    case 'AGENT_CANCELLED':
-    case 'AGENT_DRAINING':
-      return offline();
-    default:
-      return new CallError(outcome.code, agentErrorMessage({ ...outcome, code: outcome.code }));
-  }
+/**
+ * In the gateway's own words: those of an agent in wrong hands could be anything. Only refused parameters need the
+ * agent's words, since it alone knows which and why; the link bounds their length.
+ */
+function asCallError(failure: AgentFailure): CallError {
+  if (failure.kind === 'lost') return offline();
+  const { code, message, notStarted } = failure;
+  if (isLinkErrorCode(code)) return new CallError(LINK_ERRORS[code].callersGet);
+  const text =
+    code === 'AGENT_INVALID_PARAMS' ? message.replace(UNPRINTABLE, '') : agentErrorText(code, notStarted);
+  return new CallError(code, text);
 }

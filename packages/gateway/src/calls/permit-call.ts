@@ -1,5 +1,6 @@
 import type { AbortSignalLike } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
+import type { CallSlots } from '../access/call-slots.ts';
 import { CallError } from '../core/call-error.ts';
 import type { CallCapability, CallResult } from './call-capability.ts';
 import { permits } from '../core/permission.ts';
@@ -52,5 +53,22 @@ export function createPermitCall(callCapability: CallCapability): PermitCall {
         traceparent: traceparents.find(isTraceparent),
         signal,
       });
+  };
+}
+
+/** Refuses calls of a principal that has no slot left (GATEWAY_RATE_LIMITED). */
+export function limitConcurrentCalls(slots: CallSlots, callCapability: CallCapability): CallCapability {
+  return async (call) => {
+    const { id } = call.principal;
+    const taken = slots.take(id);
+    if (!(taken instanceof Promise ? await taken : taken)) {
+      const message = 'too many calls of this caller are under way, wait for one';
+      throw new CallError('GATEWAY_RATE_LIMITED', message);
+    }
+    try {
+      return await callCapability(call);
+    } finally {
+      slots.free(id);
+    }
   };
 }

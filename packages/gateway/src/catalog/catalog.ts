@@ -1,5 +1,6 @@
 import { createInOrder, type Sliced } from '@svc/edge';
 import type { Description } from '@svc/protocol';
+import { whenKnown } from '../core/when-known.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { createDifferenceReport } from './difference-report.ts';
 import { createKeptOffers, sumOfBytes } from './kept-offers.ts';
@@ -47,10 +48,7 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
 
   function make(work: Sliced<void>): void {
     upToDate = new Promise((resolve) => {
-      inOrder(() => {
-        const made = makeOfBytes(bytesOfAll(), work);
-        return made instanceof Promise ? made.then(resolve) : resolve();
-      });
+      inOrder(() => whenKnown(makeOfBytes(bytesOfAll(), work), resolve));
     });
   }
 

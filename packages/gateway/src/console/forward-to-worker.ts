@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs';
 import { Agent, createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { forwardRequest } from '@svc/edge/console';
-import type { CallErrorCode } from '../core/call-error.ts';
-import { errorResponse } from '../http/error-response.ts';
+import type { CallErrorCode } from '@svc/protocol';
+import { errorResponse } from '../core/call-error.ts';
 import type { PrimaryChannel, WorkerChannel } from '../cluster/channel.ts';
 
 /** The header with the address that sent the request to the primary. Only processes of the gateway's user reach the socket. */

@@ -12,13 +12,12 @@ import {
   WRONG_PER_MINUTE,
   type Asset,
 } from '@svc/edge/console';
-import { isLoopbackHost } from '@svc/protocol';
+import { isLoopbackHost, type CallErrorCode } from '@svc/protocol';
 import { createRateLimiter } from '../access/rate-limit.ts';
-import type { CallErrorCode } from '../core/call-error.ts';
+import { errorResponse } from '../core/call-error.ts';
 import type { GatewayConfig } from '../config/model.ts';
 import { originOf } from '../config/parse/urls.ts';
 import { takesGzip } from '../http/compress.ts';
-import { errorResponse } from '../http/error-response.ts';
 import { watchStalled } from '../http/response-writer.ts';
 import { createSourceResolver } from '../network/client-address.ts';
 import type { Observe } from '../telemetry/events.ts';

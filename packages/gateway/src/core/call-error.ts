@@ -1,27 +1,4 @@
-/** Every way in which a request can fail, as callers see it (docs/reference/errors.md). A closed list. */
-export type CallErrorCode =
-  | 'GATEWAY_UNAUTHORIZED'
-  | 'GATEWAY_ISSUER_UNAVAILABLE'
-  | 'GATEWAY_CAPABILITY_NOT_PERMITTED'
-  | 'GATEWAY_CAPABILITY_NOT_FOUND'
-  | 'GATEWAY_SOURCE_NOT_ALLOWED'
-  | 'GATEWAY_ORIGIN_NOT_ALLOWED'
-  | 'GATEWAY_NOT_FOUND'
-  | 'GATEWAY_METHOD_NOT_ALLOWED'
-  | 'GATEWAY_UPGRADE_REQUIRED'
-  | 'GATEWAY_RATE_LIMITED'
-  | 'GATEWAY_REQUEST_TIMEOUT'
-  | 'GATEWAY_INVALID_REQUEST'
-  | 'GATEWAY_AGENT_TIMEOUT'
-  | 'GATEWAY_AGENT_OFFLINE'
-  | 'GATEWAY_INTERNAL'
-  | 'AGENT_INVALID_PARAMS'
-  | 'AGENT_PRINCIPAL_REFUSED'
-  | 'AGENT_BUSY'
-  | 'AGENT_DATABASE_UNAVAILABLE'
-  | 'AGENT_QUERY_TIMEOUT'
-  | 'AGENT_RESULT_TOO_LARGE'
-  | 'AGENT_QUERY_FAILED';
+import { CALL_ERRORS, type CallErrorCode } from '@svc/protocol';
 
 /** `message` is public; what lies behind it stays in `cause`. */
 export class CallError extends Error {
@@ -30,7 +7,7 @@ export class CallError extends Error {
   readonly headers: readonly string[];
   constructor(
     code: CallErrorCode,
-    message: string,
+    message: string = CALL_ERRORS[code].text,
     options: ErrorOptions & { readonly headers?: readonly string[] } = {},
   ) {
     super(message, options);
@@ -46,4 +23,30 @@ export class CallerGone extends Error {
     super('the caller closed the connection');
     this.name = 'CallerGone';
   }
+}
+
+export function rateLimited(
+  { retryAfterSeconds }: { readonly retryAfterSeconds: number },
+  message?: string,
+): CallError {
+  return new CallError('GATEWAY_RATE_LIMITED', message, {
+    headers: ['Retry-After', String(retryAfterSeconds)],
+  });
+}
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+}
+
+/** `extraHeaders`, when given, stand instead of those that come with the code. */
+export function errorResponse(
+  code: CallErrorCode,
+  message: string = CALL_ERRORS[code].text,
+  extraHeaders: readonly string[] = [],
+): ErrorResponse {
+  const { status, headers = [] } = CALL_ERRORS[code];
+  const body = Buffer.from(JSON.stringify({ error: { code, message } }));
+  return { status, headers: extraHeaders.length > 0 ? extraHeaders : headers, body };
 }

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { createAbort, type AbortSignalLike } from '@svc/edge';
-import { CallError, CallerGone, type CallErrorCode } from '../core/call-error.ts';
+import type { CallErrorCode } from '@svc/protocol';
+import { CallError, CallerGone, errorResponse } from '../core/call-error.ts';
 import type { CallerRecord, Observe, RequestEvent } from '../telemetry/events.ts';
 import type { CallTrace, GatewayTraces } from '../telemetry/traces.ts';
 import type { Cors } from '../access/cors.ts';
-import { errorResponse } from './error-response.ts';
 import { readRequestHeaders, type RequestHeaders } from './request/headers.ts';
 import { streamAnswer, writeAnswer, type AnswerPart, type WritePieces } from './response-writer.ts';
 
@@ -67,7 +67,7 @@ export interface Exchange {
     delivered?: () => void,
     write?: WritePieces,
   ): void;
-  sendError(code: CallErrorCode, message: string, extraHeaders?: readonly string[]): void;
+  sendError(code: CallErrorCode, message?: string, extraHeaders?: readonly string[]): void;
   /** Milliseconds since the request came. */
   elapsedMs(): number;
   /** Turns whatever was thrown into an answer; sends none when the caller is gone. */
@@ -195,7 +195,7 @@ export function openExchange(
       }
       const message = error instanceof Error ? (error.stack ?? error.message) : 'unknown error';
       observe({ event: 'internal_error', request_id: requestId, message });
-      exchange.sendError('GATEWAY_INTERNAL', 'the gateway failed; the request id leads to its log');
+      exchange.sendError('GATEWAY_INTERNAL');
     },
     closed() {
       if (answered) return;

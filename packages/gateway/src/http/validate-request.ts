@@ -1,4 +1,5 @@
 import { CallerGone } from '../core/call-error.ts';
+import { whenKnown } from '../core/when-known.ts';
 import { ANY_PAGE_MAY_READ } from '../access/cors.ts';
 import type { SourceDecision, SourcePolicy } from '../access/source-policy.ts';
 import { MAX_PIPELINED } from './connections.ts';
@@ -40,8 +41,7 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
     }
     const route = findRoute(request.url ?? '');
     if (route === undefined) {
-      const message = 'no such path: calls are at /api/v1/capabilities/{name}, MCP is at /mcp';
-      exchange.sendError('GATEWAY_NOT_FOUND', message);
+      exchange.sendError('GATEWAY_NOT_FOUND');
       return undefined;
     }
     exchange.log.route = route.template;
@@ -54,8 +54,7 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
       }
     }
     if (!route.methods.includes(request.method ?? '')) {
-      const message = 'the method is not allowed here: use one that Allow lists';
-      exchange.sendError('GATEWAY_METHOD_NOT_ALLOWED', message, ['Allow', route.methods.join(', ')]);
+      exchange.sendError('GATEWAY_METHOD_NOT_ALLOWED', undefined, ['Allow', route.methods.join(', ')]);
       return undefined;
     }
     return route;
@@ -69,10 +68,9 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
       request.socket.destroy();
       throw new CallerGone();
     }
-    const decision = sourcePolicy(remoteAddress, request.rawHeaders);
-    return decision instanceof Promise
-      ? decision.then((decided) => routeOf(exchange, place, decided))
-      : routeOf(exchange, place, decision);
+    return whenKnown(sourcePolicy(remoteAddress, request.rawHeaders), (decision) =>
+      routeOf(exchange, place, decision),
+    );
   };
 }
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { AGENT_ERROR_CODES } from '../rules/agent-error-code.ts';
+import { AGENT_ERROR_CODES } from '../rules/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../rules/limits.ts';
 import { encodeFrame } from './encode.ts';
 import { DATABASE_STATES, type Frame } from './frame.ts';

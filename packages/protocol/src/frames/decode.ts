@@ -1,4 +1,4 @@
-import { isAgentErrorCode } from '../rules/agent-error-code.ts';
+import { isAgentErrorCode } from '../rules/errors.ts';
 import { ProtocolError } from '../rules/close-code.ts';
 import {
   DATABASES_MAX,

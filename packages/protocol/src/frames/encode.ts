@@ -1,4 +1,4 @@
-import { isAgentErrorCode } from '../rules/agent-error-code.ts';
+import { isAgentErrorCode } from '../rules/errors.ts';
 import {
   DATABASES_MAX,
   ERROR_MESSAGE_MAX_BYTES,

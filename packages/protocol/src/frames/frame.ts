@@ -1,4 +1,4 @@
-import type { AgentErrorCode } from '../rules/agent-error-code.ts';
+import type { AgentErrorCode } from '../rules/errors.ts';
 
 /** What travels after `welcome` (PROTOCOL.md, "Frames"). `id` names a call; link-level frames have none. */
 export type Frame =

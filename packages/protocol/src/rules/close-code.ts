@@ -1,23 +1,29 @@
 /** Why a side closes the WebSocket (PROTOCOL.md, "Close codes"). */
 export const CLOSE = {
-  /** A clean end after go-away. */
   going_away: 1001,
-  /** The other side broke the protocol. */
   protocol_error: 4400,
-  /** Unknown key or bad signature: deliberately one answer for both. */
+  /** Deliberately one answer for an unknown key and for a bad signature. */
   unauthorized: 4401,
-  /** The signature is for another gateway. */
   wrong_audience: 4403,
-  /** The handshake took longer than it may. */
   handshake_timeout: 4408,
-  /** As many links as are taken here: only to agents that accepted the feature `fleet`, which then look elsewhere. */
+  /** Only to agents that accepted the feature `fleet`, which then look elsewhere. */
   enough_links: 4409,
-  /** The description does not parse or does not match what was signed. */
   bad_description: 4422,
-  /** No protocol version in common. */
   no_common_version: 4426,
 } as const;
 export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
+
+/** For docs/reference/errors.md. */
+export const CLOSE_MEANINGS: Readonly<Record<CloseCode, string>> = {
+  1001: 'A clean end: one side is shutting down.',
+  4400: 'The other side broke the protocol.',
+  4401: 'The gateway does not know the key of the agent, or the signature is wrong.',
+  4403: 'The agent dialled a URL that is not one of the gateway.',
+  4408: 'The handshake took longer than 5 s.',
+  4409: 'The gateway takes no further link here (GATEWAY_MAX_AGENT_LINKS); the agent looks for another worker or replica.',
+  4422: 'The description of the agent is missing, late, malformed, too long, or not the one it signed.',
+  4426: 'Agent and gateway have no protocol version in common.',
+};
 
 /** The other side broke a rule of the protocol; `code` is what the socket is closed with. */
 export class ProtocolError extends Error {

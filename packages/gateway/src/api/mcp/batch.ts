@@ -1,5 +1,5 @@
 import { rawItems } from '@svc/protocol';
-import { CallError } from '../../core/call-error.ts';
+import { rateLimited } from '../../core/call-error.ts';
 import type { CallLog, Exchange } from '../../http/exchange.ts';
 import type { RequestLimiter } from '../../access/rate-limit.ts';
 import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './protocol/answer.ts';
@@ -44,10 +44,7 @@ export async function serveBatch(
     ofSource?.ok === false
       ? ofSource
       : await principalRate?.take(sender.principal.id, further, values.length);
-  if (rate?.ok === false) {
-    const headers = ['Retry-After', String(rate.retryAfterSeconds)];
-    throw new CallError('GATEWAY_RATE_LIMITED', 'too many requests, slow down', { headers });
-  }
+  if (rate?.ok === false) throw rateLimited(rate);
   const logs = values.map((): CallLog => ({
     capability: '',
     mcpMethod: '',

@@ -12,7 +12,8 @@ import { createCallCapability } from '../../calls/call-capability.ts';
 import { createPermitCall } from '../../calls/permit-call.ts';
 import { createCatalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
-import { readCredential, unauthorized } from '../../auth/credential.ts';
+import { readCredential } from '../../auth/credential.ts';
+import { CallError } from '../../core/call-error.ts';
 import { keyPrincipal } from '../../core/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import type { Permissions } from '../../core/permission.ts';
@@ -48,7 +49,7 @@ beforeEach(async () => {
       revisions,
       authenticate(exchange) {
         const principal = principals.get(readCredential(exchange.headers, false) ?? '');
-        if (principal === undefined) throw unauthorized();
+        if (principal === undefined) throw new CallError('GATEWAY_UNAUTHORIZED');
         return principal;
       },
       refuseOrigin: () => undefined,

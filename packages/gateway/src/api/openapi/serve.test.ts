@@ -2,7 +2,8 @@ import type { Description } from '@svc/protocol';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createCatalog, type Catalog } from '../../catalog/catalog.ts';
 import { offering } from '../../catalog/offer.testing.ts';
-import { readCredential, unauthorized } from '../../auth/credential.ts';
+import { readCredential } from '../../auth/credential.ts';
+import { CallError } from '../../core/call-error.ts';
 import { keyPrincipal } from '../../core/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { createOpenApiHandler } from './serve.ts';
@@ -15,7 +16,7 @@ beforeEach(async () => {
     openapi: createOpenApiHandler({
       authenticate: async (exchange) => {
         const name = readCredential(exchange.headers, false);
-        if (name === undefined) throw unauthorized();
+        if (name === undefined) throw new CallError('GATEWAY_UNAUTHORIZED');
         return keyPrincipal(name, name === 'all' ? '*' : new Set<string>());
       },
       catalog,

@@ -18,7 +18,7 @@ export function createOpenApiHandler(options: OpenApiOptions): (exchange: Exchan
     // An agent may have connected whose long description is still taken in.
     if (catalog.description === undefined) await catalog.upToDate;
     const { description } = catalog;
-    if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE', 'agent is not connected');
+    if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE');
     const { bytes, etag } = await documentFor(description, principal);
     const candidates = exchange.headers.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
     if (candidates?.includes(etag) === true || candidates?.includes('*') === true) {

@@ -16,7 +16,8 @@ import { createRegistry, type Registry } from '../../agents/registry.ts';
 import { createResultBudget, type ResultBudget } from '../../agents/result-budget.ts';
 import { createCallCapability } from '../../calls/call-capability.ts';
 import { createPermitCall } from '../../calls/permit-call.ts';
-import { readCredential, unauthorized } from '../../auth/credential.ts';
+import { readCredential } from '../../auth/credential.ts';
+import { CallError } from '../../core/call-error.ts';
 import { keyPrincipal } from '../../core/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
 import { createCompressor, type Compressor } from '../../http/compress.ts';
@@ -30,7 +31,7 @@ const principals: ReadonlyMap<string, Principal> = new Map<string, Principal>([
 ]);
 const authenticate: Authenticate = async (exchange) => {
   const principal = principals.get(readCredential(exchange.headers, false) ?? '');
-  if (principal === undefined) throw unauthorized();
+  if (principal === undefined) throw new CallError('GATEWAY_UNAUTHORIZED');
   exchange.log.apiKeyName = principal.kind === 'api_key' ? principal.name : '';
   return principal;
 };

@@ -1,5 +1,6 @@
 import type { Issuer, TokenOutcome, TokenVerifier } from '@svc/identity';
 import { CallError } from '../../core/call-error.ts';
+import { whenKnown } from '../../core/when-known.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { UNKNOWN_CALLER } from '../../telemetry/events.ts';
 import type { AuthFailure } from '../auth-failure.ts';
@@ -67,10 +68,7 @@ export function createTokenAuthentication(options: {
 
   return {
     authenticate(exchange, token) {
-      const outcome = verifier.verify(token);
-      return outcome instanceof Promise
-        ? outcome.then((settled) => settle(exchange, token, settled))
-        : settle(exchange, token, outcome);
+      return whenKnown(verifier.verify(token), (outcome) => settle(exchange, token, outcome));
     },
     checkScope(exchange, { lacksScope }) {
       if (!lacksScope) return;

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { CallErrorCode } from '../../core/call-error.ts';
+import type { CallErrorCode } from '@svc/protocol';
 import type { CallerRecord, Observe } from '../../telemetry/events.ts';
 import type { SourceDecision, SourcePolicy } from '../../access/source-policy.ts';
-import { errorResponse } from '../error-response.ts';
+import { errorResponse } from '../../core/call-error.ts';
+import { whenKnown } from '../../core/when-known.ts';
 
 /** For a client to read why it was refused before the connection goes. */
 const REFUSED_LINGER_MS = 1000;
@@ -83,8 +84,6 @@ export function createRefuseUnparsable(
       socket.destroy();
       return;
     }
-    const decision = sourcePolicy(from, []);
-    if (decision instanceof Promise) void decision.then((decided) => refuse(fault, socket, decided));
-    else refuse(fault, socket, decision);
+    void whenKnown(sourcePolicy(from, []), (decision) => refuse(fault, socket, decision));
   };
 }

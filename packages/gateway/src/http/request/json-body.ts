@@ -100,7 +100,7 @@ function read(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
     let length = 0;
     let taken = 0;
     const timer = setTimeout(() => {
-      settle(() => reject(new CallError('GATEWAY_REQUEST_TIMEOUT', 'the body did not arrive in time')));
+      settle(() => reject(new CallError('GATEWAY_REQUEST_TIMEOUT')));
     }, limits.timeoutMs);
 
     function settle(outcome: () => void): void {

@@ -1,4 +1,4 @@
-import type { CallErrorCode } from '../../../core/call-error.ts';
+import type { CallErrorCode } from '@svc/protocol';
 
 /** JSON-RPC 2.0, section 5.1, and those that revision 2026-07-28 adds. */
 export const RPC = {

@@ -4,6 +4,7 @@ import type { Description } from '@svc/protocol';
 import { makeOf } from '../../../catalog/long-descriptions.ts';
 import { createViews, type Shows } from '../../../catalog/views.ts';
 import type { Principal } from '../../../core/principal.ts';
+import { whenKnown } from '../../../core/when-known.ts';
 import { RPC, RpcError } from '../protocol/rpc-error.ts';
 import { toolsOf, type Tool } from './tool.ts';
 
@@ -54,12 +55,8 @@ export function createListTools(outputSchemas: boolean = true): ListTools {
     return { tools, nextCursor: next === undefined ? undefined : cursorOf(catalogue, principal, index + 1) };
   }
 
-  return (description, principal, cursor) => {
-    const catalogue = catalogueOf(description, principal);
-    return catalogue instanceof Promise
-      ? catalogue.then((made) => pageOf(made, principal, cursor))
-      : pageOf(catalogue, principal, cursor);
-  };
+  return (description, principal, cursor) =>
+    whenKnown(catalogueOf(description, principal), (made) => pageOf(made, principal, cursor));
 }
 
 function* createCatalogue(all: Sliced<readonly Tool[]>, shows: Shows): Sliced<Catalogue> {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CallError, type CallErrorCode } from '../../../core/call-error.ts';
+import type { CallErrorCode } from '@svc/protocol';
+import { CallError } from '../../../core/call-error.ts';
 import { bytesOf } from '../../../http/response-writer.ts';
 import type { Answer } from '../protocol/answer.ts';
 import { failedAnswer, rowsAnswer } from './tool-result.ts';

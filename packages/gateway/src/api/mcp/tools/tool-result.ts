@@ -1,4 +1,4 @@
-import { joinPieces } from '@svc/protocol';
+import { CALL_ERRORS, joinPieces } from '@svc/protocol';
 import type { CallResult } from '../../../calls/call-capability.ts';
 import type { CallError } from '../../../core/call-error.ts';
 import type { Answer } from '../protocol/answer.ts';
@@ -64,29 +64,9 @@ export function failedAnswer(id: string, frame: ResultFrame, error: CallError, r
   return { status: 200, parts: [Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${result}}`)] };
 }
 
-/** Our messages hold neither values nor what the database said. */
+/** Public texts hold neither values nor what the database said. */
 function explain({ code, message }: CallError, requestId: string): string {
-  switch (code) {
-    case 'AGENT_INVALID_PARAMS':
-      return `The arguments were refused: ${message}. Correct them and call again.`;
-    case 'AGENT_PRINCIPAL_REFUSED':
-      return `The call was refused: ${message}. Other arguments will not help.`;
-    case 'AGENT_RESULT_TOO_LARGE':
-      return `The result is too large: ${message}. Call again with arguments that match less.`;
-    case 'AGENT_QUERY_TIMEOUT':
-    case 'GATEWAY_AGENT_TIMEOUT':
-      return 'The query took longer than it may. Call again with arguments that match fewer rows, or later.';
-    case 'AGENT_BUSY':
-    case 'GATEWAY_RATE_LIMITED':
-      return 'Too many calls are under way. Call again in some seconds.';
-    case 'GATEWAY_AGENT_OFFLINE':
-    case 'AGENT_DATABASE_UNAVAILABLE':
-      return 'The database is not reachable at present. Other arguments will not help; call again later.';
-    case 'AGENT_QUERY_FAILED':
-      return `The database did not answer the query. Other arguments may not help; the operator of this service finds the reason under request id ${requestId}.`;
-    default:
-      return `The call failed: ${message}.`;
-  }
+  return CALL_ERRORS[code].forModels.replace('{request}', () => requestId).replace('{text}', () => message);
 }
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;

@@ -3,7 +3,7 @@ import type { AgentResult } from '../agents/callable-link.ts';
 import { keyPrincipal } from '../core/principal.testing.ts';
 import type { CapabilityCall } from './call-capability.ts';
 import { createCallSlots } from '../access/call-slots.ts';
-import { limitConcurrentCalls } from './concurrent-calls.ts';
+import { limitConcurrentCalls } from './permit-call.ts';
 
 const RESULT: AgentResult = { kind: 'result', rows: [], count: 0, truncated: false, release: () => {} };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { CallErrorCode } from '../core/call-error.ts';
-import { errorResponse } from './error-response.ts';
+import type { CallErrorCode } from '@svc/protocol';
+import { errorResponse } from './call-error.ts';
 
 test.each<[CallErrorCode, number]>([
   ['GATEWAY_UNAUTHORIZED', 401],
