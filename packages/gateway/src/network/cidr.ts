@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 
 /** An IP address as a number; an IPv4-mapped IPv6 address is the IPv4 address. */
 export interface IpAddress {
@@ -31,8 +31,13 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   }
 }
 
-export function cidrContains(cidr: Cidr, address: IpAddress): boolean {
-  return cidr.family === address.family && networkBase(address, cidr.prefix) === cidr.base;
+/** Whether an address is in one of these networks. In one list for both families, `::/0` would hold all of IPv4. */
+export function inOneOf(networks: readonly Cidr[]): (address: IpAddress, text?: string) => boolean {
+  const lists = { 4: new BlockList(), 6: new BlockList() };
+  for (const { family, base, prefix } of networks) {
+    lists[family].addSubnet(formatIp({ family, value: base }), prefix, `ipv${family}`);
+  }
+  return (address, text = formatIp(address)) => lists[address.family].check(text, `ipv${address.family}`);
 }
 
 /** The address with everything after the first `prefix` bits cleared. */

@@ -1,4 +1,4 @@
-import { cidrContains, formatIp, networkBase, parseIpAddress, type Cidr, type IpAddress } from './cidr.ts';
+import { formatIp, inOneOf, networkBase, parseIpAddress, type Cidr, type IpAddress } from './cidr.ts';
 
 export interface Source {
   /** In its shortest spelling; an IPv4-mapped IPv6 address as IPv4. */
@@ -31,21 +31,19 @@ export function createSourceResolver(options: {
   readonly allowList: readonly Cidr[] | undefined;
   readonly trustedProxies: readonly Cidr[];
 }): ResolveSource {
-  const { allowList, trustedProxies } = options;
+  const isAllowed = options.allowList && inOneOf(options.allowList);
+  const isTrusted = inOneOf(options.trustedProxies);
   const remembered = new Map<string, Known>();
 
   function look(text: string): Known | undefined {
     const before = remembered.get(text);
     if (before !== undefined) return before;
-    const address = text.length > MAX_LENGTH ? undefined : parseIpAddress(text);
-    if (address === undefined) return undefined;
+    const ip = text.length > MAX_LENGTH ? undefined : parseIpAddress(text);
+    if (ip === undefined) return undefined;
+    const address = formatIp(ip);
     const known: Known = {
-      source: {
-        address: formatIp(address),
-        bucket: bucketOf(address),
-        allowed: allowList === undefined || contains(allowList, address),
-      },
-      trusted: contains(trustedProxies, address),
+      source: { address, bucket: bucketOf(ip), allowed: isAllowed?.(ip, address) ?? true },
+      trusted: isTrusted(ip, address),
     };
     if (remembered.size >= REMEMBERED) remembered.clear();
     // A copy: the entry of a header would keep the whole header.
@@ -94,8 +92,4 @@ function withoutPort(entry: string): string {
 function bucketOf(address: IpAddress): string {
   if (address.family === 4) return formatIp(address);
   return `${formatIp({ family: 6, value: networkBase(address, 64) })}/64`;
-}
-
-function contains(cidrs: readonly Cidr[], address: IpAddress): boolean {
-  return cidrs.some((cidr) => cidrContains(cidr, address));
 }
