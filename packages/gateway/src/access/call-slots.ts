@@ -1,13 +1,11 @@
 /** How many calls each principal has under way. */
 export interface CallSlots {
-  /** Whether it may make one more, which is counted from then on. Never rejects. */
+  /** Whether the principal may make one more call, which counts from then on. Never rejects. */
   take(principalId: string): boolean | Promise<boolean>;
   free(principalId: string): void;
 }
 
-/** Counts the calls of this process. */
 export function createCallSlots(maxCalls: number): CallSlots & { take(principalId: string): boolean } {
-  /** Principals without a call under way are not in it. */
   const underWay = new Map<string, number>();
   return {
     take(id) {

@@ -1,16 +1,14 @@
-/** What CORS reads of a request's headers. */
 interface CorsHeaders {
   readonly origin: string | undefined;
   readonly accessControlRequestMethod: string | undefined;
-  /** Lower-case names of those headers that came more than once. */
   readonly repeated: readonly string[];
 }
 
 /** What pages of other origins may do. Keys travel in headers, so the browser's credentials mode is not used. */
 export interface Cors {
-  /** For every answer to a request with these headers: names and values in turn. */
+  /** For every answer: names and values in turn. */
   readonly answerHeaders: (headers: CorsHeaders) => readonly string[];
-  /** For the answer to a preflight, beside `answerHeaders`; undefined when the request is none that is allowed. */
+  /** For the answer to a preflight, beside `answerHeaders`; undefined when the request is no allowed preflight. */
   readonly preflightHeaders: (
     headers: CorsHeaders,
     methods: readonly string[],
@@ -33,16 +31,13 @@ const ALLOWED_HEADERS = [
   'last-event-id',
 ].join(', ');
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, ETag, WWW-Authenticate, Mcp-Session-Id';
-/** As long as Chromium keeps it at most. */
+/** Chromium keeps it no longer. */
 const MAX_AGE_SECONDS = '7200';
 
 /** Without it, a cache could hand an answer made for one origin, or for none, to a page of another. */
 const VARY: readonly string[] = ['Vary', 'Origin'];
 
-/**
- * Origins are compared as text, as browsers send them. A request with several Origin headers has none that could
- * be believed. Undefined when no origin is configured: then no answer says anything about CORS.
- */
+/** Compares origins as text, as browsers send them. Undefined when none is configured: then no answer mentions CORS. */
 export function createCors(origins: readonly string[] | '*'): Cors | undefined {
   if (origins.length === 0) return undefined;
   const answers = new Map(origins === '*' ? [] : origins.map((origin) => [origin, allowing(origin)]));
@@ -61,7 +56,7 @@ export function createCors(origins: readonly string[] | '*'): Cors | undefined {
   };
 }
 
-/** For what says nothing but where a login begins: pages of every origin may read it, whatever is configured. */
+/** Pages of every origin may read where a login begins, whatever is configured. */
 export const ANY_PAGE_MAY_READ: Cors = {
   answerHeaders: () => ['Access-Control-Allow-Origin', '*'],
   preflightHeaders: (_headers, methods) => preflight(methods),

@@ -9,15 +9,13 @@ export interface OriginRules {
   readonly corsOrigins: readonly string[] | '*';
 }
 
-/** What the check reads of a request's headers. */
 interface OriginHeaders {
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** Lower-case names of those headers that came more than once. */
   readonly repeated: readonly string[];
 }
 
-/** Why a request is refused, for its sender; undefined when it is not. */
+/** The reason for a refusal, for its sender; undefined when the request is allowed. */
 export type RefuseOrigin = (headers: OriginHeaders) => string | undefined;
 
 const REMEMBERED = 1000;
@@ -47,7 +45,7 @@ export function createOriginCheck({ listenHost, publicUrl, corsOrigins }: Origin
     const name = host === undefined ? undefined : hostnameOf(host);
     if (name === undefined || !(isLoopbackHost(name) || isIP(name.replace(/^\[|\]$/g, '')) !== 0))
       return false;
-    // Whether TLS ends here or before us is not known.
+    // TLS may end here or at a proxy.
     return origin === `http://${host}` || origin === `https://${host}`;
   }
 

@@ -1,37 +1,31 @@
 /** `retryAfterSeconds` is a whole number, at least 1. */
 export type RateDecision = { readonly ok: true } | { readonly ok: false; readonly retryAfterSeconds: number };
 
-/** How often somebody may come. */
 export interface Rate {
   readonly requestsPerSecond: number;
   readonly burst: number;
 }
 
-/** A limit of requests; one that others share may have to ask them first. */
+/** A limit of requests. One that several processes share may have to ask another process first. */
 export interface RequestLimiter {
-  /** As many tokens as a bucket holds. */
   readonly burst: number;
-  /**
-   * Takes `cost` tokens from the source's bucket, or none when fewer are left. Who is refused waits for `retryCost`
-   * tokens, where to try again costs another number. Never rejects.
-   */
+  /** Takes `cost` tokens, or none when fewer are left: then the wait is for `retryCost` tokens. Never rejects. */
   take(bucket: string, cost?: number, retryCost?: number): RateDecision | Promise<RateDecision>;
 }
 
-/** Tokens handed out to be taken elsewhere. `aheadMs`: how long the bucket then needs to be full again. */
+/** Tokens handed to another process. `aheadMs`: how long the bucket then needs to be full again. */
 export interface Grant {
   readonly granted: number;
   readonly aheadMs: number;
 }
 
-/** A limit that is kept here alone. */
+/** A limit that this process keeps alone. */
 export interface RateLimiter extends RequestLimiter {
   take(bucket: string, cost?: number, retryCost?: number): RateDecision;
   /** Hands out up to `most` tokens, or none when fewer than `least` are left. */
   grant(bucket: string, least: number, most: number): Grant;
-  /** Takes `cost` tokens whether or not they are there: what was owed is waited for. */
+  /** Takes `cost` tokens even if the bucket has fewer; later requests wait for the debt. */
   spend(bucket: string, cost: number): void;
-  /** Undoes a part of what was taken. */
   giveBack(bucket: string, tokens: number): void;
 }
 

@@ -6,7 +6,6 @@ import type { RateDecision, RequestLimiter } from './rate-limit.ts';
 export interface SourceDecision {
   /** For the log; empty when it cannot be known. */
   readonly address: string;
-  /** What bounds per source count by. */
   readonly bucket: string;
   readonly refusal:
     | { readonly code: CallErrorCode; readonly message?: string; readonly headers?: readonly string[] }

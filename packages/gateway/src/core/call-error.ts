@@ -40,7 +40,7 @@ export interface ErrorResponse {
   readonly body: Buffer;
 }
 
-/** `extraHeaders`, when given, stand instead of those that come with the code. */
+/** `extraHeaders` replace those that come with the code. */
 export function errorResponse(
   code: CallErrorCode,
   message: string = CALL_ERRORS[code].text,

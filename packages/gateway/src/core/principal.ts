@@ -2,7 +2,7 @@ import type { Claims } from '@svc/identity';
 import type { CallError } from './call-error.ts';
 import type { Permissions } from './permission.ts';
 
-/** Who sends a request, once that is proved. */
+/** Whoever sends a request, once that is proved. */
 export type Principal = ApiKeyPrincipal | TokenPrincipal;
 
 interface KnownPrincipal {
@@ -11,13 +11,13 @@ interface KnownPrincipal {
   /** Equal permissions are one object: what is made for a permission set is cached by it. */
   readonly permissions: Permissions;
   readonly claims: Claims;
-  /** `claims` as a JSON object; empty where there are none. */
+  /** `claims` as a JSON object; empty when there are none. */
   readonly claimsJson: string;
 }
 
 export interface ApiKeyPrincipal extends KnownPrincipal {
   readonly kind: 'api_key';
-  /** Of the key's record, which no other record has. */
+  /** The name of the key's record, which is unique. */
   readonly name: string;
 }
 
@@ -25,13 +25,12 @@ export interface TokenPrincipal extends KnownPrincipal {
   readonly kind: 'token';
   /** The credential itself, for agents that check it again. It goes nowhere else. */
   readonly token: string;
-  /** The `iss`. */
   readonly issuer: string;
   readonly subject: string;
-  /** Empty where the token names no client. */
+  /** Empty when the token names no client. */
   readonly clientId: string;
-  /** Seconds since 1970; undefined where the token does not say. */
+  /** Seconds since 1970; undefined when the token does not say. */
   readonly issuedAt: number | undefined;
-  /** The answer where an agent takes no token as old as this one (401). */
+  /** The answer (401) when an agent takes no token of this age. */
   readonly refuseAsTooOld: () => CallError;
 }

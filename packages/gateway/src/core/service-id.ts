@@ -13,12 +13,11 @@ export function principalIdIn(service: string, id: string): string {
   return service === DEFAULT_SERVICE ? id : `${service}/${id}`;
 }
 
-/** What stands before the paths of this service. */
 export function pathPrefixOf(service: string): string {
   return service === DEFAULT_SERVICE ? '' : `/s/${service}`;
 }
 
-/** What access tokens for this service are for. */
+/** The audience of access tokens for this service. */
 export function resourceOf(publicUrl: string, service: string): string {
   return `${publicUrl}${pathPrefixOf(service)}/mcp`;
 }

@@ -2,17 +2,16 @@ import type { ServerResponse } from 'node:http';
 import { constants, createGzip } from 'node:zlib';
 import { bytesOf, type AnswerPart, type WritePieces } from './response-writer.ts';
 
-/** Compresses answers beside the event loop. */
 export interface Compressor {
-  /** Undefined while as many answers as may be are compressed: a further one leaves as it is, and waits for none. */
+  /** Undefined while the maximum of answers is being compressed: a further answer leaves uncompressed, without waiting. */
   readonly write: WritePieces | undefined;
 }
 
-/** Each holds some 270 KB for as long as its caller takes its time. */
+/** Each holds some 270 KB until its caller has taken it. */
 const MAX_ANSWERS = 32;
-/** Of the four threads in which Node also writes the log and looks up names: these never wait for compression. */
+/** Node.js has four threads, which also write the log and look up names; those must not wait for compression. */
 const MAX_THREADS = 2;
-/** A thread takes about a millisecond for one. */
+/** A thread compresses one in about a millisecond. */
 const PIECE_BYTES = 65_536;
 
 export function createCompressor(maxAnswers: number = MAX_ANSWERS): Compressor {
@@ -21,7 +20,7 @@ export function createCompressor(maxAnswers: number = MAX_ANSWERS): Compressor {
 
   function write(response: ServerResponse, pieces: Iterator<AnswerPart>): void {
     const parts = inParts(pieces);
-    // Higher levels take a multiple of the time to save a fraction of what this one saves.
+    // Higher levels take several times as long and save little more.
     const gzip = createGzip({ level: constants.Z_BEST_SPEED });
     answers++;
     response.once('close', () => {
@@ -61,7 +60,7 @@ export function createCompressor(maxAnswers: number = MAX_ANSWERS): Compressor {
   };
 }
 
-/** Runs what it is given, in order, so many at a time; each says once or more often that it is done. */
+/** Runs at most `most` pieces of work at a time, in order; a piece may call `done` more than once. */
 function createTurns(most: number): (work: (done: () => void) => void) => void {
   const waiting: ((done: () => void) => void)[] = [];
   let running = 0;
@@ -91,7 +90,6 @@ function* inParts(pieces: Iterator<AnswerPart>): Generator<Uint8Array, void, und
   }
 }
 
-/** Whether a caller takes answers in gzip, by its `Accept-Encoding`. */
 export function takesGzip(acceptEncoding: string | string[] | undefined): boolean {
   if (typeof acceptEncoding !== 'string') return false;
   let takesAny = false;

@@ -32,26 +32,22 @@ export interface Connections {
   isBehindLast(socket: Socket): boolean;
   /** Returns its place among the unanswered requests of its connection, from 1 to one more than MAX_PIPELINED. */
   add(exchange: Exchange, response: ServerResponse): number;
-  /** The requests of the connection that have not been answered, the oldest first. */
+  /** The unanswered requests of the connection, the oldest first. */
   pendingOn(socket: Duplex): readonly PendingRequest[];
-  /** Whether a request has come over the connection. */
   has(socket: Duplex): boolean;
-  /** Requests accepted and not answered. */
   readonly inFlight: number;
-  /** Returns how many connections of callers there are. */
+  /** Returns the number of callers' connections. */
   drain(): number;
-  /** Resolves when every accepted request is answered or the time is up. */
   answered(timeoutMs: number): Promise<void>;
 }
 
-/** Requests that may wait on one connection: each takes some hundred times the memory that it was sent in. */
+/** A waiting request takes some hundred times the memory of its bytes. */
 export const MAX_PIPELINED = 100;
 
 const NO_REQUESTS: readonly PendingRequest[] = [];
 
 export function createConnections(turns: Turns): Connections {
   const connections = new WeakMap<Duplex, Connection>();
-  /** Connections over which a request came, except those of agents. */
   const callers = new Set<Socket>();
   let state: 'serving' | 'draining' = 'serving';
   let inFlight = 0;
@@ -64,7 +60,7 @@ export function createConnections(turns: Turns): Connections {
     connections.set(socket, connection);
     const giveUp = (): void => {
       callers.delete(socket);
-      // A copy, since each leaves the list meanwhile.
+      // A copy, since each request leaves the list.
       for (const { response } of connection.pending.slice()) response.emit('close');
     };
     // Node tells only the first of several pipelined answers that their connection is gone. It closes once; what `once`
@@ -77,7 +73,7 @@ export function createConnections(turns: Turns): Connections {
   function end(connection: Connection, socket: Socket, response: ServerResponse): void {
     assertState(connection.state, 'open');
     connection.state = 'ending';
-    // All requests before it have begun by then: a caller that does not take their answers has no claim to that memory.
+    // All earlier requests have begun by then; a caller that does not take their answers is cut off.
     turns.later(() => {
       setImmediate(() => {
         if (!response.writableFinished) socket.destroy();
@@ -134,7 +130,7 @@ export function createConnections(turns: Turns): Connections {
   };
 }
 
-/** The connection ends with the answer that says so, so only the last of those that are under way may. */
+/** A connection ends with the answer that says `close`, so only the last one under way may say it. */
 function closeWithLast(pending: readonly PendingRequest[]): void {
   const last = pending.at(-1)?.response;
   for (const { response } of pending) {

@@ -10,7 +10,6 @@ import type { Cors } from '../access/cors.ts';
 import { readRequestHeaders, type RequestHeaders } from './request/headers.ts';
 import { streamAnswer, writeAnswer, type AnswerPart, type WritePieces } from './response-writer.ts';
 
-/** What the log says of one call. */
 export interface CallLog {
   capability: string;
   /** Empty for what is not MCP. */
@@ -19,9 +18,8 @@ export interface CallLog {
   errorCode: string;
   /** Whether the caller cancelled it without closing the connection, as MCP clients do. */
   cancelled: boolean;
-  /** Milliseconds; undefined for as long as the request itself. */
+  /** Milliseconds; undefined when the call took as long as the request. */
   durationMs: number | undefined;
-  /** Undefined where there is none, or not yet. */
   trace: CallTrace | undefined;
 }
 
@@ -32,21 +30,19 @@ export interface Exchange {
   readonly requestId: string;
   /** Aborted when the caller closes the connection before the answer. */
   readonly signal: AbortSignalLike;
-  /** Present when the request asks for a WebSocket. */
   readonly upgrade: { readonly socket: Socket; readonly head: Buffer } | undefined;
   /** Filled in as it becomes known; `route` is the template. */
   readonly log: CallLog & {
     source: string;
     route: string;
     apiKeyName: string;
-    /** Whose path it is; empty where that is none or not known, undefined where there is only the default one. */
+    /** The service of the path; empty when it has none or is not known, undefined when there is only the default one. */
     service: string | undefined;
-    /** Undefined where the gateway takes no tokens. */
+    /** Undefined when the gateway takes no tokens. */
     caller: CallerRecord | undefined;
   };
-  /** What the answer says to pages of other origins. */
   cors: Cors | undefined;
-  /** Where one request holds several calls, each gets a record of its own instead. */
+  /** The calls of a request that holds several: each gets a record of its own. */
   batch: readonly CallLog[] | undefined;
   /** What is bounded per source counts by this: an IPv4 address or an IPv6 /64. */
   sourceBucket: string;
@@ -59,7 +55,7 @@ export interface Exchange {
     parts: readonly AnswerPart[],
     delivered?: () => void,
   ): void;
-  /** Sends an answer whose pieces are made as the caller takes them, in another form where `write` is given. */
+  /** Sends an answer whose pieces are made as the caller takes them. `write` may send them in another form. */
   stream(
     status: number,
     headers: readonly string[],
@@ -68,11 +64,10 @@ export interface Exchange {
     write?: WritePieces,
   ): void;
   sendError(code: CallErrorCode, message?: string, extraHeaders?: readonly string[]): void;
-  /** Milliseconds since the request came. */
   elapsedMs(): number;
-  /** Turns whatever was thrown into an answer; sends none when the caller is gone. */
+  /** Answers what was thrown; a caller that is gone gets no answer. */
   fail(error: unknown): void;
-  /** To be called when the answer has been sent, or never will be. */
+  /** Must be called when the answer has been sent, or never will be. */
   closed(): void;
   /** The WebSocket took the connection over. */
   switchedProtocols(): void;
@@ -84,11 +79,10 @@ const CALLER_GONE_STATUS = 499;
 
 export interface ExchangeOptions {
   readonly cors: Cors | undefined;
-  /** What is recorded of a caller before it is known; undefined where the gateway takes no tokens. */
+  /** What is recorded before the caller is known; undefined when the gateway takes no tokens. */
   readonly unknownCaller: CallerRecord | undefined;
-  /** Likewise of the service; undefined where there is only the default one. */
+  /** What is recorded before the service is known; undefined when there is only the default one. */
   readonly unknownService: '' | undefined;
-  /** Undefined where none are made. */
   readonly traces?: GatewayTraces | undefined;
   readonly observe: Observe;
   readonly now: () => number;
@@ -122,8 +116,7 @@ export function openExchange(
   let answered = false;
 
   function record(status: number, errorCode: string): void {
-    if (exchange.batch === undefined) recordCall(log, status, errorCode);
-    else for (const call of exchange.batch) recordCall(call, status, errorCode);
+    for (const call of exchange.batch ?? [log]) recordCall(call, status, errorCode);
   }
 
   function recordCall(call: CallLog, status: number, errorCode: string): void {
@@ -145,12 +138,12 @@ export function openExchange(
     observe(log.caller === undefined ? event : Object.assign(event, log.caller));
   }
 
-  function write(
+  /** Only the first answer is sent. */
+  function answer(
     status: number,
-    extra: readonly string[],
-    parts: readonly AnswerPart[],
     errorCode: string,
-    delivered?: () => void,
+    delivered: (() => void) | undefined,
+    write: () => void,
   ): void {
     if (answered) {
       delivered?.();
@@ -158,7 +151,7 @@ export function openExchange(
     }
     answered = true;
     record(status, errorCode);
-    writeAnswer(exchange, response, exchange.cors, status, extra, parts, delivered);
+    write();
   }
 
   const exchange: Exchange = {
@@ -172,20 +165,18 @@ export function openExchange(
     cors: options.cors,
     batch: undefined,
     bodyTaken: false,
-    send: (status, extra, parts, delivered) => write(status, extra, parts, '', delivered),
-    stream(status, extra, pieces, delivered, how) {
-      if (answered) {
-        delivered?.();
-        return;
-      }
-      answered = true;
-      record(status, '');
-      streamAnswer(exchange, response, exchange.cors, status, extra, pieces, delivered, how);
+    send(status, extra, parts, delivered) {
+      answer(status, '', delivered, () => writeAnswer(exchange, response, status, extra, parts, delivered));
+    },
+    stream(status, extra, pieces, delivered, write) {
+      answer(status, '', delivered, () =>
+        streamAnswer(exchange, response, status, extra, pieces, delivered, write),
+      );
     },
     elapsedMs: () => now() - startedAt,
     sendError(code, message, extraHeaders) {
       const { status, headers: extra, body } = errorResponse(code, message, extraHeaders);
-      write(status, extra, [body], code);
+      answer(status, code, undefined, () => writeAnswer(exchange, response, status, extra, [body]));
     },
     fail(error) {
       if (error instanceof CallerGone) return;
@@ -215,7 +206,7 @@ export function openExchange(
 
 const NO_TRACE = { trace_id: '', trace_flags: '' };
 
-/** It ends with the record of its call. */
+/** A trace ends with the record of its call. */
 function addTrace(event: RequestEvent, trace: CallTrace | undefined, traces: GatewayTraces): void {
   Object.assign(event, trace?.record ?? NO_TRACE);
   if (trace !== undefined) traces.end(trace, event);

@@ -3,36 +3,33 @@ import type { Socket } from 'node:net';
 import type { Cors } from '../access/cors.ts';
 import type { RequestHeaders } from './request/headers.ts';
 
-/** What an answer depends on of the request that it answers. */
 interface AnsweredRequest {
   readonly request: IncomingMessage;
   readonly headers: RequestHeaders;
   readonly requestId: string;
   /** Whether the body has been or need not be read. */
   readonly bodyTaken: boolean;
+  readonly cors: Cors | undefined;
 }
 
 /** A piece of an answer; in a text, each byte is the character of its number, as in latin1. */
 export type AnswerPart = Uint8Array | string;
 
-/** Writes the pieces of a body and ends it. */
 export type WritePieces = (response: ServerResponse, pieces: Iterator<AnswerPart>) => void;
 
 export function bytesOf(part: AnswerPart): Uint8Array {
   return typeof part === 'string' ? Buffer.from(part, 'latin1') : part;
 }
 
-/** On every answer. */
 const COMMON_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store'];
-/** On those that say themselves how long they hold, first. */
+/** On answers whose own headers begin with Cache-Control. */
 const CACHED_HEADERS: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
 /** A caller that takes nothing of an answer for this long is cut off. */
 export const STALLED_CALLER_MS = 10_000;
-/** Joined into one write below this, sent piece by piece above. */
 const JOIN_BELOW_BYTES = 65_536;
-/** A refused body up to this size is read and forgotten so that the connection can be kept. */
+/** A refused body up to this size is read and dropped so that the connection can be kept. */
 const DISCARD_BODY_BYTES = 65_536;
-/** How long and how far a refused larger body is still read. */
+/** How long and how far a larger refused body is still read. */
 const LINGER_MS = 1000;
 const LINGER_BYTES = 16 * 1024 * 1024;
 
@@ -40,18 +37,17 @@ const LINGER_BYTES = 16 * 1024 * 1024;
 export function writeAnswer(
   answered: AnsweredRequest,
   response: ServerResponse,
-  cors: Cors | undefined,
   status: number,
   extra: readonly string[],
   parts: readonly AnswerPart[],
-  delivered: (() => void) | undefined,
+  delivered?: () => void,
 ): void {
   const { request, headers, bodyTaken } = answered;
   if (bodyTaken) readEnd(request);
   let length = 0;
   for (const part of parts) length += part.length;
   const hasContent = length > 0 || status === 200;
-  const all = answerHeaders(answered, cors, extra, hasContent);
+  const all = answerHeaders(answered, extra, hasContent);
   if (hasContent || status === 202) all.push('Content-Length', String(length));
   if (!bodyTaken && declaredBody(headers) > DISCARD_BODY_BYTES) {
     response.shouldKeepAlive = false;
@@ -76,7 +72,6 @@ export function writeAnswer(
 export function streamAnswer(
   answered: AnsweredRequest,
   response: ServerResponse,
-  cors: Cors | undefined,
   status: number,
   extra: readonly string[],
   pieces: Iterable<AnswerPart>,
@@ -84,14 +79,13 @@ export function streamAnswer(
   write: WritePieces = writePieces,
 ): void {
   if (answered.bodyTaken) readEnd(answered.request);
-  response.writeHead(status, answerHeaders(answered, cors, extra, true));
+  response.writeHead(status, answerHeaders(answered, extra, true));
   write(response, pieces[Symbol.iterator]());
   watchStalled(response, delivered, response.writableEnded ? 'written' : 'further pieces follow');
 }
 
 function answerHeaders(
-  { requestId, headers }: AnsweredRequest,
-  cors: Cors | undefined,
+  { requestId, headers, cors }: AnsweredRequest,
   extra: readonly string[],
   hasContent: boolean,
 ): string[] {
@@ -102,13 +96,13 @@ function answerHeaders(
   return all;
 }
 
-/** Reads the end of the body: Node frees a request only then, and the last byte may have been all that was awaited. */
+/** Node.js frees a request only after the end of its body has been read. */
 function readEnd(request: IncomingMessage): void {
   if (request.complete) request.read();
   else request.resume();
 }
 
-/** With the head in one write: `end` alone would add an empty piece of its own to it. */
+/** In one write with the head; `end` alone would add an empty piece. */
 function endWith(response: ServerResponse, text: string): void {
   if (text !== '') {
     response.cork();
@@ -118,7 +112,7 @@ function endWith(response: ServerResponse, text: string): void {
   response.end();
 }
 
-/** Each byte as the character of its number: Node writes a string together with the head, but a buffer behind it. */
+/** As latin1 text, since Node.js writes a string together with the head, but a buffer after it. */
 function joined(parts: readonly AnswerPart[]): string {
   let text = '';
   for (const part of parts) text += typeof part === 'string' ? part : latin1(part);
@@ -129,7 +123,6 @@ function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 }
 
-/** The next piece is made when the caller has taken those before it. */
 function writePieces(response: ServerResponse, pieces: Iterator<AnswerPart>): void {
   for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
     if (response.write(next.value, 'latin1')) continue;
@@ -139,13 +132,13 @@ function writePieces(response: ServerResponse, pieces: Iterator<AnswerPart>): vo
   response.end();
 }
 
-/** The answer for whose sake a connection is watched: with pipelining there are several, one after another. */
+/** The answer that a connection is watched for; with pipelining there are several in turn. */
 const watchedFor = new WeakMap<Socket, ServerResponse>();
 
 /**
- * Cuts off a caller that takes nothing of its answer, to the last byte. Node restarts a socket's time-out when bytes
- * leave, and also when some come: so nothing more is read from the caller before it has taken the answer. `delivered` is
- * called when the answer needs no more memory.
+ * Cuts off a caller that takes nothing of its answer. Node.js restarts a socket's time-out when bytes leave and when bytes
+ * come, so nothing is read from the caller until it has taken the answer. `delivered` is called when the answer needs no
+ * more memory.
  */
 export function watchStalled(
   response: ServerResponse,
@@ -153,7 +146,7 @@ export function watchStalled(
   state: 'written' | 'further pieces follow' = 'written',
 ): void {
   const isTaken = state === 'written' && response.socket?.writableLength === 0;
-  // What the system has taken needs no watching, and that is nearly always all of it.
+  // The system has nearly always taken everything, which needs no watching.
   if (isTaken && delivered === undefined) return;
   let watched: Socket | undefined;
   const watch = (socket: Socket): void => {
@@ -171,12 +164,11 @@ export function watchStalled(
     if (watched !== undefined && watchedFor.get(watched) === response) {
       watchedFor.delete(watched);
       watched.resume();
-      // The next call may take longer.
       watched.setTimeout(0);
     }
     delivered?.();
   };
-  // Before Node sets the time-out of an idle connection.
+  // Before Node.js sets the time-out of an idle connection.
   response.prependOnceListener('finish', settle);
   response.once('close', settle);
   // A pipelined answer gets its socket when the one before it has been sent.
@@ -184,15 +176,15 @@ export function watchStalled(
   else if (!isTaken) watch(response.socket);
 }
 
-/** A caller that has taken all that there is waits for us. */
+/** A caller that has taken everything waits for the gateway. */
 function endStalled(socket: Socket): void {
   if (socket.writableLength > 0) socket.destroy();
   else socket.setTimeout(STALLED_CALLER_MS);
 }
 
 /**
- * The whole answer leaves at once, but the connection ends only when the refused body has been read and
- * forgotten, within bounds: closing with data unread resets the connection and can take the answer along.
+ * The answer leaves at once, but the connection ends only when the refused body has been read and dropped, within
+ * bounds: closing with unread data resets the connection and can lose the answer.
  */
 function endAfterBody(request: IncomingMessage, response: ServerResponse, body: string): void {
   response.write(body, 'latin1');
@@ -213,7 +205,6 @@ function endAfterBody(request: IncomingMessage, response: ServerResponse, body: 
   if (request.headers.expect === undefined) request.on('data', onData);
 }
 
-/** Bytes of body that the headers announce; infinite for chunked ones. */
 function declaredBody(headers: RequestHeaders): number {
   if (headers.transferEncoding !== undefined) return Number.POSITIVE_INFINITY;
   return headers.contentLength === undefined ? 0 : Number(headers.contentLength);

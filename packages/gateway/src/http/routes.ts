@@ -3,7 +3,7 @@ import { CAPABILITY_PATH_PREFIX, DEFAULT_SERVICE } from '@svc/protocol';
 interface Common {
   readonly template: string;
   readonly methods: readonly string[];
-  /** Whose path it is, whether there is such a service or not; undefined for those of the gateway itself. */
+  /** The service of the path, which may not exist; undefined for paths of the gateway itself. */
   readonly service: string | undefined;
 }
 
@@ -17,7 +17,6 @@ const CALL_TEMPLATE = '/api/v1/capabilities/{name}';
 const CALL_METHODS = ['POST'];
 const MCP: Route = { kind: 'mcp', template: '/mcp', methods: ['POST'], service: DEFAULT_SERVICE };
 
-/** By their paths. */
 export type Routes = ReadonlyMap<string, Route>;
 
 /** `target` as it stands in the request line; undefined for an unknown path. */
@@ -31,7 +30,6 @@ const OPENAPI: Route = {
 };
 const READY: Route = { kind: 'ready', template: '/readyz', methods: READ, service: undefined };
 
-/** Every path but those of calls. */
 export const FIXED_ROUTES: Routes = new Map<string, Route>([
   ['/mcp', MCP],
   // Never a redirect: clients drop the key when they follow one.
@@ -43,9 +41,7 @@ export const FIXED_ROUTES: Routes = new Map<string, Route>([
 ]);
 
 const SERVICE_PREFIX = '/s/';
-/** What stands before the paths of a service in its templates. */
 export const SERVICE_TEMPLATE = '/s/{service}';
-/** Behind that, besides calls. */
 const SERVICE_ROUTES: Routes = new Map([
   ['/mcp', MCP],
   ['/mcp/', MCP],
@@ -54,9 +50,8 @@ const SERVICE_ROUTES: Routes = new Map([
 ]);
 
 export interface FurtherRoutes {
-  /** What else there is depends on the configuration: it is looked for last. */
+  /** Paths that depend on the configuration; looked up last. */
   readonly find: (path: string) => Route | undefined;
-  /** Whether services have paths of their own. */
   readonly ofServices: boolean;
   /** The path of the public URL, without a slash at its end: a proxy may leave it before every path, or take it away. */
   readonly basePath: string;
@@ -87,7 +82,7 @@ function callRoute(path: string, template: string, service: string): Route | und
   return { kind: 'call', template, methods: CALL_METHODS, service, capability };
 }
 
-/** Of a service that may not exist: whether it does, nobody learns before it is known who asks. */
+/** The service may not exist: callers learn that only after they are authenticated. */
 function serviceRoute(path: string): Route | undefined {
   const end = path.indexOf('/', SERVICE_PREFIX.length);
   if (end <= SERVICE_PREFIX.length) return undefined;

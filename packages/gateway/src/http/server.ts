@@ -33,20 +33,19 @@ export interface ServiceHandlers {
   ready(exchange: Exchange): Promise<void> | void;
 }
 
-/** Those of the default service, but `ready`, which is the gateway's as the others are. */
+/** Those of the default service, except `ready`, which is the gateway's. */
 export interface Handlers extends ServiceHandlers {
   health(exchange: Exchange): void;
   agent(exchange: Exchange): void;
 }
 
-/** The services that have paths of their own. */
 export interface ServicesByPath {
   find(id: string): { readonly handlers: ServiceHandlers } | undefined;
-  /** For a service that there is not. */
+  /** For a service that does not exist. */
   readonly nobody: ServiceHandlers;
 }
 
-/** Paths that there are by configuration: those that describe how to get tokens, or the pages for callers. */
+/** Paths that depend on the configuration: the description of how to get tokens, and the pages for callers. */
 export interface ServedPaths {
   find(path: string): Route | undefined;
   serve(exchange: Exchange): void;
@@ -56,24 +55,17 @@ export interface ServerOptions {
   readonly handlers: Handlers;
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RequestLimiter | undefined;
-  /** Undefined when pages of no other origin may call. */
   readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly bodyReadTimeoutMs: number;
-  /** How long a connection is kept on which nothing comes. */
   readonly keepAliveMs: number;
-  /** Processes that share what is bounded for all connections. */
   readonly workers: number;
   readonly unknownCaller: ExchangeOptions['unknownCaller'];
   readonly unknownService: ExchangeOptions['unknownService'];
   readonly traces?: ExchangeOptions['traces'];
-  /** Undefined where the gateway takes no tokens. */
   readonly metadata: ServedPaths | undefined;
-  /** Undefined where callers have no pages. */
   readonly console: ServedPaths | undefined;
-  /** Undefined where there is only the default one. */
   readonly services: ServicesByPath | undefined;
-  /** The path of the public URL, without a slash at its end. */
   readonly basePath: string;
   readonly observe: Observe;
   readonly now: () => number;
@@ -83,7 +75,6 @@ export interface GatewayServer {
   readonly server: Server;
   /** Serves a request that came to another listener as if it had come to this one. */
   readonly accept: RequestListener;
-  /** Requests accepted and not answered. */
   readonly inFlight: number;
   /**
    * Accepts no further connection; resolves when every accepted request is answered or the time is up. Connections
@@ -96,7 +87,7 @@ export interface GatewayServer {
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const MAX_HEADER_BYTES = 16_384;
-/** A request that was on its way when the shutdown began is answered and not met by a closed connection. */
+/** A request that was on its way when the shutdown began still gets its answer. */
 const LAST_REQUESTS_MS = 500;
 
 export function createGatewayServer(options: ServerOptions): GatewayServer {
@@ -115,8 +106,8 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const connections = createConnections(turns);
 
   function accept(request: IncomingMessage, response: ServerResponse, upgrade: Exchange['upgrade']): void {
-    // Node hands over what is left of a read behind the last answer too, and out of turn: an answer to it would be
-    // taken for that of a request before it.
+    // Node.js also hands over what a read brought after the last answer: an answer to it would be taken for that of an
+    // earlier request.
     if (connections.isBehindLast(request.socket)) {
       request.resume();
       return;
@@ -125,13 +116,12 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     void serve(exchange, connections.add(exchange, response));
   }
 
-  /** `place` is 1 where no other request waits on its connection. */
   async function serve(exchange: Exchange, place: number): Promise<void> {
     try {
       const found = validateRequest(exchange, place);
       const route = found instanceof Promise ? await found : found;
       if (route === undefined) return;
-      // One read may bring more pipelined requests than those of other connections should have to wait for.
+      // One read may bring many pipelined requests; other connections must not wait for all of them.
       if (place > 1) await new Promise<void>(turns.later);
       if (!exchange.signal.aborted) await handle(exchange, route);
     } catch (error) {
@@ -175,10 +165,10 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   const onRequest: RequestListener = (request, response) => accept(request, response, undefined);
   const settings = {
     maxHeaderSize: MAX_HEADER_BYTES,
-    // The gateway checks it: Node's own answer is no JSON.
+    // The gateway checks the Host header itself, since the answer of Node.js is no JSON.
     requireHostHeader: false,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // The gateway's own time-out of the body fires before, and answers with an error body; this one is the last resort.
+    // The last resort: the gateway's own time-out of the body fires earlier and answers in JSON.
     requestTimeout: HEADERS_TIMEOUT_MS + 2 * options.bodyReadTimeoutMs,
     connectionsCheckingInterval: 1000,
     noDelay: true,
@@ -189,13 +179,13 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     options.tls === undefined
       ? createServer(settings, onRequest)
       : createTlsServer({ ...settings, ...options.tls }, onRequest);
-  // Past a count Node drops headers in silence, also from rawHeaders; the bound on their bytes is enough.
+  // Beyond a count Node.js drops headers silently, also from rawHeaders; the bound on their bytes is enough.
   server.maxHeadersCount = 0;
   closeIdleConnections(server, options.keepAliveMs, (socket) => connections.pendingOn(socket).length === 0);
   const most = maxConnectionsOf(options.workers, openFileLimit());
   if (options.workers === 1) server.maxConnections = most;
   else endFurtherConnections(server, most);
-  // Node remembers the peer's address once it was asked for; after a reset it can no longer be found out.
+  // After a reset the peer's address is known only if it was read before.
   server.on(options.tls === undefined ? 'connection' : 'secureConnection', readAddress);
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const goOn = (): void => {
@@ -210,14 +200,13 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     });
     accept(request, response, undefined);
   });
-  // Any other expectation may be ignored (RFC 9110, section 10.1.1); Node's own answer is no JSON.
+  // Any other expectation may be ignored (RFC 9110, section 10.1.1); the answer of Node.js would be no JSON.
   server.on('checkExpectation', onRequest);
 
   /** Whether a request that Node hands over with its connection is pipelined: it gets no answer, the connection ends. */
   function outOfTurn(socket: Socket): boolean {
     if (!socket.listeners('error').includes(destroyOnError)) socket.on('error', destroyOnError);
     if (!socket.writable) {
-      // It comes behind the last answer.
       socket.resume();
       return true;
     }
@@ -228,7 +217,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     return true;
   }
 
-  /** Gives a request that Node hands over with its connection a response, so that it is answered as any other. */
+  /** Gives a request that Node.js hands over with its connection a response like any other. */
   function acceptHandedOver(request: IncomingMessage, socket: Socket, upgrade: Exchange['upgrade']): void {
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
@@ -244,22 +233,22 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       serveWithoutUpgrade(server, request, socket, head);
     } else acceptHandedOver(request, socket, { socket, head });
   });
-  // A CONNECT request is refused as every target that is no path.
+  // A CONNECT request is refused, since its target is no path.
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     if (!outOfTurn(socket)) acceptHandedOver(request, socket, undefined);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // What comes behind the last answer is ignored.
+    // What comes after the last answer is ignored.
     if (connections.has(socket) && !socket.writable) return;
     const fault = parserFault(error);
     const [oldest, ...others] = connections.pendingOn(socket);
-    // What comes behind "Connection: close" is ignored; the answer that ends the connection is still to come.
+    // What comes after "Connection: close" is ignored; the answer that ends the connection is still to come.
     if (error.code === 'HPE_CLOSED_CONNECTION' && oldest !== undefined) return;
     if (fault === undefined) socket.destroy();
     else if (oldest === undefined) refuseUnparsable(fault, socket);
     else if (oldest.response.headersSent) endAfterWritten(socket);
     else if (oldest.response.req.complete || others.length > 0 || error.code === 'HPE_INVALID_EOF_STATE') {
-      // A refusal would be taken for the answer to the request before it, or no caller is left to read it.
+      // A refusal would be taken for the answer to an earlier request, or no caller is left to read it.
       socket.destroy();
     } else oldest.exchange.sendError(fault.code, fault.message, ['Connection', 'close']);
   });
@@ -272,7 +261,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     },
     async drain(timeoutMs) {
       const kept = connections.drain();
-      // The HTTP server's own close would also end all idle connections, and lose requests that are on their way there.
+      // The close of the HTTP server would also end idle connections, and lose requests on their way there.
       TcpServer.prototype.close.call(server);
       const lingerMs = kept === 0 ? 0 : Math.min(LAST_REQUESTS_MS, timeoutMs);
       await wait(lingerMs);
@@ -282,7 +271,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
   };
 }
 
-/** Lets the answers be sent that are written already. */
+/** Lets answers that are already written leave. */
 function endAfterWritten(socket: Duplex): void {
   if (socket instanceof Socket) socket.destroySoon();
   else socket.destroy();

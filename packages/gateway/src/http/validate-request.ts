@@ -7,8 +7,8 @@ import type { Exchange } from './exchange.ts';
 import type { FindRoute, Route } from './routes.ts';
 
 /**
- * Where a request leads; undefined when it has been answered. `place` is its own among the unanswered requests of its
- * connection. A promise only where the rate of its source is asked for elsewhere. Throws CallerGone.
+ * Where a request leads; undefined when it has been answered. `place` is its place among the unanswered requests of its
+ * connection, from 1. Throws CallerGone.
  */
 export type ValidateRequest = (
   exchange: Exchange,
@@ -64,7 +64,7 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
     const { request } = exchange;
     const { remoteAddress } = request.socket;
     if (remoteAddress === undefined) {
-      // Reset before anybody could ask who it was.
+      // Reset before its address was read.
       request.socket.destroy();
       throw new CallerGone();
     }
@@ -74,7 +74,7 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
   };
 }
 
-/** What is wrong with the message by HTTP's own rules; undefined when nothing is. */
+/** What is wrong with the message by the rules of HTTP; undefined when nothing is. */
 function messageFault({ request, headers }: Exchange): string | undefined {
   const { httpVersion, url = '' } = request;
   if (!httpVersion.startsWith('1.')) return 'the version must be HTTP/1.1';
@@ -82,7 +82,7 @@ function messageFault({ request, headers }: Exchange): string | undefined {
   if (repeated.includes('host') || (host === undefined && httpVersion === '1.1')) {
     return 'the request must name one host';
   }
-  // A proxy in front of the gateway may see another end of the body: to HTTP/1.0 this header means nothing.
+  // A proxy in front of the gateway may see the body end elsewhere: HTTP/1.0 does not know this header.
   if (
     transferEncoding !== undefined &&
     (transferEncoding.toLowerCase() !== 'chunked' ||

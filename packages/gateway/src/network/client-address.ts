@@ -5,7 +5,6 @@ export interface Source {
   readonly address: string;
   /** Whom the rate limit counts: an IPv4 address, or the /64 that one IPv6 host can roam in. */
   readonly bucket: string;
-  /** False when an allow list is configured and does not hold the address. */
   readonly allowed: boolean;
 }
 
@@ -14,7 +13,6 @@ export type ResolveSource = (peerAddress: string, rawHeaders: readonly string[])
 
 /** Addresses repeat from request to request; this many are remembered before starting over. */
 const REMEMBERED = 10_000;
-/** Of an address with its zone and port. */
 const MAX_LENGTH = 100;
 
 interface Known {
@@ -71,7 +69,6 @@ export function createSourceResolver(options: {
   };
 }
 
-/** Every X-Forwarded-For line, in order, as one list. */
 function forwardedFor(rawHeaders: readonly string[]): string {
   let joined: string | undefined;
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {

@@ -1,23 +1,21 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** So much less than the time that an idle connection is kept is what callers are told. */
 const HINT_LESS_MS = 2000;
 
 /**
- * Closes each connection on which nothing has come for `keepAliveMs` since its last answer. Callers are told of two
- * seconds less by `Keep-Alive: timeout=`, so that one who uses the connection until then meets no closed one. What has
- * arrived when the time is up is answered first, and what comes afterwards is read, so that the caller meets an end and
- * no reset.
+ * Closes each connection on which nothing has come for `keepAliveMs` since its last answer. `Keep-Alive: timeout=` tells
+ * callers two seconds less, so that a caller who keeps to it never finds the connection closed. What has arrived when
+ * the time is up is answered first, and what comes later is read, so that the caller sees an end and no reset.
  */
 export function closeIdleConnections(
   server: Server,
   keepAliveMs: number,
   isIdle: (socket: Socket) => boolean,
 ): void {
-  // Node takes 0 for no time-out at all, and tells whole seconds.
+  // Node.js takes 0 for no time-out.
   server.keepAliveTimeout = Math.max(1, keepAliveMs - HINT_LESS_MS);
-  /** What had been read of a connection when its time of idleness began to end. */
+  /** How much had been read of a connection when its last wait began. */
   const readBefore = new WeakMap<Socket, number>();
   server.on('timeout', (socket: Socket) => {
     if (!isIdle(socket)) return;
@@ -28,7 +26,7 @@ export function closeIdleConnections(
       socket.setTimeout(leftMs);
       return;
     }
-    // What the system holds already is read in this turn of the event loop: a request in it is answered.
+    // A request that the system holds already is read in this turn of the event loop, and answered.
     setImmediate(() => {
       if (isIdle(socket) && socket.bytesRead === bytesRead) socket.destroySoon();
     });

@@ -1,17 +1,16 @@
 /** Begins work in small portions: between two of them the event loop serves other connections. */
 export interface Turns {
-  /** First come, first served, and never within the call. */
+  /** First come, first served; never runs `work` within the call. */
   readonly later: (work: () => void) => void;
 }
 
-/** How much is begun in one portion. */
 const TURN_MS = 5;
 const TURN_PIECES = 32;
 
 export function createTurns(now: () => number): Turns {
   const waiting = new Set<() => void>();
   let isScheduled = false;
-  /** Unknown until the first has begun: the time that others take until then does not count. */
+  /** Unset until the first piece has begun: time that other code takes before does not count. */
   let endsAt: number | undefined;
 
   function schedule(): void {
@@ -22,7 +21,7 @@ export function createTurns(now: () => number): Turns {
 
   function turn(): void {
     endsAt = undefined;
-    // Each by itself, so that what the one before it does in promises counts as its time.
+    // Each in a callback of its own, so that the promises of a piece count as its time.
     for (let pieces = Math.min(TURN_PIECES, waiting.size); pieces > 0; pieces -= 1) setImmediate(begin);
     setImmediate(() => {
       isScheduled = false;

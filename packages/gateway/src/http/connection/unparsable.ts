@@ -8,7 +8,7 @@ import type { SourceDecision, SourcePolicy } from '../../access/source-policy.ts
 import { errorResponse } from '../../core/call-error.ts';
 import { whenKnown } from '../../core/when-known.ts';
 
-/** For a client to read why it was refused before the connection goes. */
+/** Time for a client to read why it was refused. */
 const REFUSED_LINGER_MS = 1000;
 
 interface UnparsableOptions {
@@ -18,13 +18,13 @@ interface UnparsableOptions {
 }
 
 interface Fault {
-  /** HTTP has statuses for this that our codes do not tell apart. */
+  /** HTTP has statuses that our codes do not tell apart. */
   readonly status: number;
   readonly code: CallErrorCode;
   readonly message: string;
 }
 
-/** What Node's HTTP parser or its timers have found; undefined when the connection broke or spoke no TLS. */
+/** What the HTTP parser of Node.js or its timers report; undefined when the connection broke or spoke no TLS. */
 export function parserFault({ code = '' }: NodeJS.ErrnoException): Fault | undefined {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return { status: 408, code: 'GATEWAY_REQUEST_TIMEOUT', message: 'the request did not arrive in time' };
@@ -37,8 +37,8 @@ export function parserFault({ code = '' }: NodeJS.ErrnoException): Fault | undef
 }
 
 /**
- * Answers and records what never became a request, as if it were one. Its headers are not known, so that only the
- * other end of the connection counts as its source. A peer that sent nothing gets no answer.
+ * Answers and records what never became a request. Its headers are unknown, so the peer of the connection counts as its
+ * source. A peer that sent nothing gets no answer.
  */
 export function createRefuseUnparsable(
   sourcePolicy: SourcePolicy,

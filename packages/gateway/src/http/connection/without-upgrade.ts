@@ -8,9 +8,8 @@ export function isWebSocket(request: IncomingMessage): boolean {
 }
 
 /**
- * Settings of a server without TLS. From 25 on, Node.js reads the body of an upgrade itself, so that it could not be
- * given back: it is told to serve all but WebSockets as plain requests. Older ones are not told, since what a client
- * pipelines behind such a request is then lost.
+ * Settings of a server without TLS. From version 25 on, Node.js reads the body of an upgrade itself, so it must serve all
+ * but WebSockets as plain requests. Older versions would lose what a client pipelines after such a request.
  */
 export const WITHOUT_OTHER_UPGRADES: { readonly shouldUpgradeCallback?: typeof isWebSocket } =
   Number.parseInt(process.versions.node, 10) >= 25 ? { shouldUpgradeCallback: isWebSocket } : {};

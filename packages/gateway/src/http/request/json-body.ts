@@ -1,22 +1,19 @@
 import { CallError, CallerGone } from '../../core/call-error.ts';
 import type { Exchange } from '../exchange.ts';
 
-/** Bounds the memory of all request bodies that are still arriving. */
 export interface BodyBudget {
-  /** False when that would exceed the bound. */
   take(bytes: number): boolean;
   give(bytes: number): void;
 }
 
-/** For all request bodies that are still arriving. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 
-/** A body in tiny pieces may cost more than its bytes: beside the largest one there is memory for many pieces. */
+/** A body in tiny pieces costs more than its bytes, so there is memory for more than the largest body. */
 export function bodyMemoryOf({ maxRequestBodyBytes }: { readonly maxRequestBodyBytes: number }): number {
   return Math.max(BODIES_MAX_BYTES, 2 * maxRequestBodyBytes);
 }
 
-/** `totalBytes` should be the largest body at least. */
+/** `totalBytes` must be at least the largest body. */
 export function createBodyBudget(totalBytes: number): BodyBudget {
   let taken = 0;
   return {
@@ -33,21 +30,17 @@ export function createBodyBudget(totalBytes: number): BodyBudget {
 
 const NOTHING = Buffer.alloc(0);
 
-/** What a piece costs besides its bytes, so that bodies in tiny pieces are bounded as well. */
+/** What a piece costs besides its bytes: bounds bodies in tiny pieces. */
 const PIECE_BYTES = 256;
 
 export interface BodyLimits {
   readonly maxBytes: number;
   /** For the whole body, however slowly it arrives. */
   readonly timeoutMs: number;
-  /** Shared by all bodies; absent: none. */
   readonly budget?: BodyBudget;
 }
 
-/**
- * The request's body as bytes, once it is known to be JSON by its content type; at once when it has arrived.
- * Throws, or rejects with, CallError (400, 408, or 429 when too many others are on their way) or CallerGone.
- */
+/** Throws, or rejects with, CallError (400, 408, or 429 when too many other bodies are on their way) or CallerGone. */
 export function readJsonBody(exchange: Exchange, limits: BodyLimits): Buffer | Promise<Buffer> {
   const { headers } = exchange;
   if (headers.repeated.includes('content-type') || !isJson(headers.contentType)) {
@@ -61,8 +54,8 @@ export function readJsonBody(exchange: Exchange, limits: BodyLimits): Buffer | P
 }
 
 /**
- * Node hands the head over before it looks at what came with it, which is nearly always the whole body: that has
- * arrived when anything awaited goes on. What was sent right after the head may come with the next turn.
+ * Node.js hands the head over before it looks at what came with it, which is nearly always the whole body. That has
+ * arrived after any await; what was sent right after the head may come with the next turn.
  */
 async function readSoon(exchange: Exchange, limits: BodyLimits): Promise<Buffer> {
   await Promise.resolve();
@@ -73,12 +66,11 @@ async function readSoon(exchange: Exchange, limits: BodyLimits): Promise<Buffer>
 }
 
 function hasArrived({ request, headers }: Exchange): boolean {
-  // A caller that expects "100 Continue" sends the body only once somebody listens.
+  // A caller that expects "100 Continue" sends the body only when someone listens for it.
   if (request.headers.expect !== undefined) return false;
   return request.complete || request.readableLength === Number(headers.contentLength);
 }
 
-/** Nothing to listen to, and nothing to time. */
 function readWhole(exchange: Exchange, limits: BodyLimits): Buffer {
   const { request } = exchange;
   if (request.readableLength > limits.maxBytes) throw tooLarge(limits);
