@@ -2,10 +2,10 @@ import type { Exchange } from '../http/exchange.ts';
 
 export interface HealthState {
   readonly agentConnected: () => boolean;
-  /** Whether the databases that GATEWAY_READY_DATABASES asks for are ready; absent where it asks for none. */
+  /** Whether the databases that GATEWAY_READY_DATABASES asks for are ready; absent when it asks for none. */
   readonly databasesReady?: (() => boolean) | undefined;
   readonly shuttingDown: () => boolean;
-  /** Whether the agents of a replica that started lately have had time to come. */
+  /** Whether agents have had time to connect since the replica started. */
   readonly settled: () => boolean;
 }
 

@@ -8,7 +8,7 @@ import { advertisedScopes } from '../auth/tokens/challenges.ts';
 
 export const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** Where clients learn who gives tokens for this gateway (RFC 9728). */
+/** Tells clients which issuers give tokens for this gateway (RFC 9728). */
 export interface ProtectedResource {
   /** As `WWW-Authenticate` names it. */
   readonly metadataUrl: string;
@@ -16,7 +16,7 @@ export interface ProtectedResource {
   serve(exchange: Exchange): void;
 }
 
-/** `publicUrl` has no slash at its end; what callers say of it, as in `Host`, counts for nothing. */
+/** `publicUrl` has no slash at its end. What callers send, such as `Host`, is ignored. */
 export function createProtectedResource(
   publicUrl: string,
   issuers: readonly Issuer[],
@@ -30,7 +30,7 @@ export function createProtectedResource(
     methods: ['GET', 'HEAD', 'OPTIONS'],
     service: undefined,
   };
-  // A proxy may take the prefix away. Clients that get no `WWW-Authenticate` try the shortest at last.
+  // A proxy may remove the prefix. Clients that get no `WWW-Authenticate` try the shortest path last.
   const ofService = pathPrefixOf(service);
   const paths = [prefix, ''].flatMap((before) => [`${before}${ofService}/mcp`, `${before}${ofService}/mcp/`]);
   const [document, withSlash] = [describe(''), describe('/')];
@@ -39,9 +39,9 @@ export function createProtectedResource(
     const scopes = advertisedScopes(issuers);
     const servers = issuers.filter(({ advertise }) => advertise).map(({ issuer }) => issuer);
     const metadata = {
-      // Clients compare it with the URL that they were given, some of them to the slash.
+      // Clients compare it with the URL that they were given, some including the slash.
       resource: `${resourceOf(publicUrl, service)}${slash}`,
-      // By RFC 9728 a list that is empty is left out.
+      // RFC 9728 leaves empty lists out.
       ...(servers.length === 0 ? {} : { authorization_servers: servers }),
       ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
       bearer_methods_supported: ['header'],

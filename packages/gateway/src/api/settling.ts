@@ -1,18 +1,17 @@
 /**
- * Whether the agents of a replica that has just started have come. While they come, a balancer that sent it calls would
- * get errors for those services whose agents are still on their way.
+ * Whether agents have connected to a replica that has just started. Until then, a balancer that sends it calls would get
+ * errors for services whose agents are still on their way.
  */
 export interface Settling {
-  /** An agent of this service may take calls. */
   came(service: string): void;
-  /** Once true, always true: a service that comes later does not take a replica out that serves the others. */
+  /** Once true, always true: a service that comes later must not take the replica out of service. */
   readonly settled: boolean;
 }
 
-/** No service that came for so long: the others are not about to. */
+/** When no further service has come for this long, no other is about to. */
 const QUIET_MS = 2000;
 
-/** Settled `mostMs` after now, whoever is there then. */
+/** Settled at the latest `mostMs` from now. */
 export function createSettling(mostMs: number, now: () => number): Settling {
   const startedAt = now();
   const services = new Set<string>();

@@ -11,5 +11,4 @@ const OF_THE_GATEWAY = [
 /** Why a credential was not taken, for the log of a gateway that takes tokens. */
 export type AuthFailure = (typeof OF_THE_GATEWAY)[number] | TokenFailure;
 
-/** All of them. */
 export const AUTH_FAILURES: readonly AuthFailure[] = [...OF_THE_GATEWAY, ...TOKEN_FAILURES];

@@ -7,22 +7,20 @@ import { isToken, readCredential } from './credential.ts';
 import type { Principal } from '../core/principal.ts';
 import type { TokenAuthentication } from './tokens/authenticate-token.ts';
 
-/** Answers at once for every key, and every token, in use, unless their rate is asked for elsewhere. */
+/** Answers at once for every key and token in use, unless another process keeps their rate. */
 export type Authenticate = (exchange: Exchange) => Principal | Promise<Principal>;
 
 export interface AuthenticateOptions {
-  /** Whose keys count. */
   readonly service: string;
   readonly authenticator: Authenticator;
-  /** Undefined where no issuer's tokens are taken. */
   readonly tokens: TokenAuthentication | undefined;
-  /** Of each principal, whatever its source; undefined for none. */
+  /** The rate of each principal, whatever its source. */
   readonly principalRate: RequestLimiter | undefined;
-  /** Undefined where no key can be revoked. */
+  /** Undefined when no key can be revoked. */
   readonly revocations: { readonly known: boolean } | undefined;
 }
 
-/** Who sends the request, noted for the log. Throws, or rejects with, CallError (400, 401, 403, 429, 503). */
+/** Finds who sends the request, and notes it for the log. Throws, or rejects with, CallError (400, 401, 403, 429, 503). */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { service, authenticator, tokens, principalRate, revocations } = options;
 
@@ -43,7 +41,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     }
     exchange.log.apiKeyName = outcome.name;
     if (tokens !== undefined) tokens.noteKey(exchange, outcome);
-    // Another service of the gateway takes tokens.
+    // Only another service of the gateway takes tokens.
     else if (exchange.log.caller !== undefined) {
       exchange.log.caller = { ...exchange.log.caller, principal: outcome.id };
     }

@@ -3,8 +3,8 @@ import { CallError } from '../core/call-error.ts';
 import type { RequestHeaders } from '../http/request/headers.ts';
 
 /**
- * The one key or token that a request presents; undefined without one. Throws CallError 400 with two, since a proxy and
- * we might pick different ones. `takesTokens`: whether the service has an issuer of tokens.
+ * The one key or token of a request. Throws CallError 400 when there are two, since a proxy might pick the other one.
+ * `takesTokens`: whether the service has an issuer of tokens.
  */
 export function readCredential(headers: RequestHeaders, takesTokens: boolean): string | undefined {
   const { authorization, apiKey, repeated } = headers;
@@ -15,7 +15,7 @@ export function readCredential(headers: RequestHeaders, takesTokens: boolean): s
   return apiKey;
 }
 
-/** Whether a proxy in front of the gateway must have added the header for itself: nothing here takes what it holds. */
+/** Whether a proxy in front of the gateway must have added the header for itself: the gateway takes no such credential. */
 function isOfProxy(authorization: string, bearer: string | undefined, takesTokens: boolean): boolean {
   if (bearer !== undefined) return !takesTokens && canBeToken(bearer);
   return !/^bearer\b/i.test(authorization);

@@ -6,7 +6,7 @@ export type SharePermissions = (permissions: Permissions) => Permissions;
 /** Tokens can have as many sets as their issuers' grants combine to. */
 const REMEMBERED_MAX = 1000;
 
-/** What is made for a permission set is cached by the object, so equal sets of many keys and tokens are to be one. */
+/** Caches are keyed by the set itself, so equal sets of many keys and tokens must be one object. */
 export function createSharePermissions(): SharePermissions {
   const shared = new Map<string, Permissions>();
   return (permissions) => {

@@ -19,7 +19,7 @@ import type { AgentWait } from './wait-for-agent.ts';
 
 export interface CapabilityCall {
   readonly capability: string;
-  /** JSON object, as the caller sent it; already known to be well formed. */
+  /** A well-formed JSON object, as the caller sent it. */
   readonly params: Uint8Array;
   readonly principal: Principal;
   readonly requestId: string;
@@ -28,9 +28,9 @@ export interface CapabilityCall {
   readonly signal: AbortSignalLike;
 }
 
-/** What an agent answered, and how the caller goes on where that was cut. */
+/** What an agent answered, and how the caller continues when that was cut. */
 export interface CallResult extends AgentResult {
-  /** JSON object of parameters; undefined where the capability has no paging. */
+  /** A JSON object of parameters; undefined when the capability has no paging. */
   readonly next?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ type Step =
 
 /** How much longer than the capability's own time the agent may take to answer. */
 const ANSWER_GRACE_MS = 2000;
-/** Less is not worth a second try. */
+/** With less time left, no second agent is tried. */
 const RETRY_MIN_MS = 100;
 
 /**
@@ -225,7 +225,7 @@ function metadataFor(
   return metadata;
 }
 
-/** Joins the rows, so that whoever quotes them later need not. */
+/** Joins the rows here, so that APIs need not join them again. */
 function withNext(result: AgentResult, paging: Readonly<Record<string, string>>): CallResult {
   const rows = joinPieces(result.rows);
   return { ...result, rows: [rows], next: nextPage(rows, paging) };

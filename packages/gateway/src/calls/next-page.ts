@@ -5,12 +5,12 @@ const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set(Buffer.from('[{'));
 const CLOSING: ReadonlySet<number> = new Set(Buffer.from(']}'));
 const NULL = 'null';
-/** Parsing what goes millions deep takes seconds, and no database makes such a row. */
+/** Parsing JSON that is millions of levels deep takes seconds, and no database makes such a row. */
 const MAX_DEPTH = 10_000;
 
 /**
- * The parameters that go on behind the last row, as a JSON object: each has the value, as it is written there, of the
- * field that `paging` names. Undefined where there is no row, and where a value is null: that would begin anew.
+ * The parameters that continue after the last row, as a JSON object: each has the value of the field that `paging` names.
+ * Undefined when there is no row, or a value is null, which would start from the beginning.
  */
 export function nextPage(rows: Uint8Array, paging: Readonly<Record<string, string>>): string | undefined {
   const last = lastItem(Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength));
@@ -24,7 +24,7 @@ export function nextPage(rows: Uint8Array, paging: Readonly<Record<string, strin
   return `{${members.join(',')}}`;
 }
 
-/** What a faulty agent sent may be none, and `rawMember` would not end. */
+/** A faulty agent may send something else, on which `rawMember` would not end. */
 function isJson(bytes: Buffer): boolean {
   try {
     JSON.parse(bytes.toString());
@@ -34,10 +34,7 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
-/**
- * The last object of a JSON array, found from the end, since there may be many before it: a quote that no backslash
- * escapes is where a text begins or ends. Undefined where no object is last.
- */
+/** The last object of a JSON array, found from the end, since many may precede it. */
 function lastItem(array: Buffer): Buffer | undefined {
   const end = array.lastIndexOf('}') + 1;
   let depth = 0;

@@ -6,19 +6,18 @@ import type { CallCapability, CallResult } from './call-capability.ts';
 import { permits } from '../core/permission.ts';
 import type { Principal } from '../core/principal.ts';
 
-/** On whose behalf a capability is called. */
 export interface Caller {
   readonly principal: Principal;
   readonly requestId: string;
-  /** Where the caller may have named the trace: the first that is well formed counts. */
+  /** Candidates for the caller's trace: the first that is well formed counts. */
   readonly traceparents: readonly unknown[];
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignalLike;
-  /** Gets the capability's name once it is known to have the form of one. */
+  /** Gets the capability's name when it has the form of one. */
   readonly log: { capability: string };
 }
 
-/** `params` is a JSON object that has been found well formed. */
+/** `params` is a well-formed JSON object. */
 type PermittedCall = (params: Uint8Array) => Promise<CallResult>;
 
 export type PermitCall = (caller: Caller, capability: string) => PermittedCall;
@@ -30,10 +29,7 @@ function isTraceparent(value: unknown): value is string {
   return typeof value === 'string' && TRACEPARENT.test(value);
 }
 
-/**
- * What REST and MCP go through to call a capability: first the permission, which throws CallError
- * GATEWAY_CAPABILITY_NOT_PERMITTED before anything else of the call is looked at.
- */
+/** For REST and MCP. Throws GATEWAY_CAPABILITY_NOT_PERMITTED before anything else of the call is looked at. */
 export function createPermitCall(callCapability: CallCapability): PermitCall {
   return ({ principal, requestId, traceparents, signal, log }, capability) => {
     if (CAPABILITY_NAME.test(capability)) log.capability = capability;

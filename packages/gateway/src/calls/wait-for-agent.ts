@@ -1,22 +1,17 @@
 import type { CallableLink } from '../agents/callable-link.ts';
 
 /**
- * Calls that wait for an agent because the last one that has their capability was lost just before: while the only agent
- * of a service is started anew, its callers have to wait a moment longer and see no error.
+ * Calls that wait because the last agent with their capability has just left: while the only agent of a service restarts,
+ * its callers wait a moment longer and see no error.
  */
 export interface AgentWait {
-  /** It may take calls: those that wait for what it has go on, in the order in which they came. */
+  /** The agent takes calls: calls that wait for its capabilities go on, in order. */
   came(agent: CallableLink): void;
-  /** It takes no further calls. */
   left(agent: CallableLink): void;
-  /** An agent with the capability that left so lately that a call may wait for the next one. */
+  /** An agent with the capability that left so recently that a call may wait for the next one. */
   lostLately(capability: string): CallableLink | undefined;
-  /**
-   * Calls `goOn` once, with whether an agent has come, unless the returned function (cancel) is called first. It is called
-   * at once where too many calls wait already.
-   */
+  /** Calls `goOn` once, with whether an agent has come, unless the returned function (cancel) is called first. */
   wait(call: WaitingCall, mostMs: number, goOn: (came: boolean) => void): () => void;
-  /** From now on no call waits. */
   close(): void;
 }
 
@@ -32,18 +27,17 @@ interface Waiter extends WaitingCall {
 
 /** An agent that is away for longer is not about to come back. */
 const LATELY_MS = 2000;
-/** They all go on at once, and what they hold is held for nothing when no agent comes. */
+/** Waiting calls hold memory, and all go on at once. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-/** Each call waits for `waitMs` at most. */
 export function createAgentWait(waitMs: number): AgentWait {
   const lost = new Set<CallableLink>();
   const waiting = new Set<Waiter>();
   let waitingBytes = 0;
   let closed = false;
 
-  /** False where it has gone on already. */
+  /** False when it has gone on already. */
   function leave(waiter: Waiter): boolean {
     if (!waiting.delete(waiter)) return false;
     waitingBytes -= waiter.params.byteLength;

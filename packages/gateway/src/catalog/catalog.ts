@@ -8,24 +8,19 @@ import { makeOfBytes, noteBytes } from './long-descriptions.ts';
 import type { AgentOffer } from './offer.ts';
 import { uniteOffers, type United } from './unite-offers.ts';
 
-/** What all agents offer together, those included that are away: `kept-offers`. */
+/** What all agents offer together, including agents that are away (`kept-offers`). */
 export interface Catalog {
-  /**
-   * Returns what is to be called when the link takes no more calls. Differences from other offers are reported by the
-   * process that holds the link.
-   */
+  /** The result must be called when the link takes no more calls. The process of the link reports differences. */
   add(offer: AgentOffer, isOwn?: boolean): () => void;
-  /** Forgets what agents offer whose key is not known any more. */
+  /** Forgets the offers of agents whose key is no longer known. */
   forgetUnknown(): void;
-  /** One description made of all; the same object until its bytes change. Undefined before the first agent. */
+  /** One description made of all offers; the same object until its bytes change. Undefined before the first agent. */
   readonly description: Description | undefined;
-  /** Resolves when what has been added and has left is counted in `description`: at once, but for long ones. */
+  /** Resolves when `description` includes every change so far: at once, unless descriptions are long. */
   readonly upToDate: Promise<void>;
-  /** Of all agents, in the order in which they came. */
+  /** The offers of all agents, in the order of their arrival. */
   readonly offers: readonly AgentOffer[];
-  /** The same, and whether agents with them are connected. */
   readonly held: readonly { readonly offer: AgentOffer; readonly isConnected: boolean }[];
-  /** Whether an offer that is kept has the capability. */
   knows(capability: string): boolean;
   onDescription(listener: (description: Description) => void): void;
 }
@@ -37,11 +32,11 @@ export function createCatalog(observe: Observe, isKnown?: (keyId: string) => boo
   let names: ReadonlySet<string> = new Set();
   const listeners: ((description: Description) => void)[] = [];
   const reportDifferences = createDifferenceReport(observe);
-  /** What is made of long descriptions takes a while; until then the catalog is as it was. */
+  /** Long descriptions take a while; until then the catalog stays as it was. */
   const inOrder = createInOrder();
   let upToDate = Promise.resolve();
 
-  /** Of different descriptions. */
+  /** Equal descriptions count once. */
   function bytesOfAll(): number {
     return sumOfBytes(new Map(kept.offers.map(({ digest, bytes }) => [digest, bytes])));
   }

@@ -13,7 +13,7 @@ const ROW_FIELDS = [
   'properties',
 ];
 
-/** The fields of a capability's rows, in their order; none where the description does not show the capability. */
+/** The fields of a capability's rows, in their order; none when the description does not show the capability. */
 export function describedFields(description: Description | undefined, capability: string): readonly string[] {
   let found: unknown = description?.openapi.paths[`${CAPABILITY_PATH_PREFIX}${capability}`];
   for (const key of ROW_FIELDS) found = Object(found)[key];

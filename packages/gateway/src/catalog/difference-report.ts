@@ -8,8 +8,8 @@ import type { AgentOffer } from './offer.ts';
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Tells of capabilities that two agents describe differently: once for each difference, however often the agents come
- * back. The older offers come newest first. What another process tells of is remembered here, and not told again.
+ * Reports capabilities that two agents describe differently, once for each difference. The older offers come newest first.
+ * A difference that another process reports is remembered and not reported again.
  */
 export function createDifferenceReport(
   observe: Observe,
@@ -34,7 +34,7 @@ export function createDifferenceReport(
   }
 
   return function* report(newest, others, tells) {
-    // Whoever offers the same has been compared with the others.
+    // An equal description has already been compared with the others.
     if (others.some(({ digest }) => digest === newest.digest)) return;
     const compared = new Set<string>();
     if (others.length === 0) return;
@@ -44,7 +44,7 @@ export function createDifferenceReport(
       yield;
       for (const [capability, digest] of own) {
         const otherDigest = theirs.get(capability);
-        // The next older description of it is the one that callers saw before.
+        // Only the next older description counts: callers saw that one before.
         if (otherDigest === undefined || compared.has(capability)) continue;
         compared.add(capability);
         if (otherDigest === digest || !isNew(differenceOf(capability, digest, otherDigest)) || !tells)
@@ -62,12 +62,11 @@ export function createDifferenceReport(
   };
 }
 
-/** The same for both orders. */
 function differenceOf(capability: string, digest: string, otherDigest: string): string {
   return [capability, ...[digest, otherDigest].toSorted()].join(' ');
 }
 
-/** Of what callers are told of each capability. */
+/** A digest of what callers are told, for each capability. */
 function* publishedDigests({ openapi, manifest }: Description): Sliced<ReadonlyMap<string, string>> {
   const digests = new Map<string, string>();
   for (const { name, exposed } of manifest) {

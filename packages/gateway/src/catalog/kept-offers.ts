@@ -1,51 +1,48 @@
-/** Whose offer it is, and of what. */
 export interface OfferIdentity {
-  /** Of the agent's key. */
+  /** The id of the agent's key. */
   readonly keyId: string;
-  /** Of the agent's process. */
+  /** The id of the agent's process. */
   readonly instanceId: string;
-  /** Of the bytes of the description, as the agent signed it. */
+  /** The digest of the description, as the agent signed it. */
   readonly digest: string;
-  /** How long the description is. */
+  /** The length of the description. */
   readonly bytes: number;
 }
 
 /**
- * The offer of an agent is kept while it is away, until it is replaced: by the next one of the same instance, or of any
- * agent of the same key that connects while no other agent of that key is connected.
+ * Keeps the offer of an agent that is away until the same instance offers again, or until an agent with the same key
+ * connects while no other agent with that key is connected.
  */
 export interface KeptOffers<Offer extends OfferIdentity> {
-  /** Of one link of an agent, which may have several. */
+  /** Adds the offer of one link; an agent may have several links. */
   add(offer: Offer): AddedOffer<Offer>;
-  /** Forgets those of keys that are not known any more. */
   forgetUnknown(): void;
-  /** In the order in which they came. */
+  /** In the order of their arrival. */
   readonly offers: readonly Offer[];
   readonly held: readonly { readonly offer: Offer; readonly isConnected: boolean }[];
 }
 
 interface AddedOffer<Offer> {
-  /** Those beside which it came, the newest first. */
+  /** The offers that it is united with, the newest first. */
   readonly others: readonly Offer[];
-  /** To be called when the link takes no more calls. */
+  /** Must be called when the link takes no more calls. */
   readonly leave: () => void;
 }
 
 interface Kept<Offer> {
   readonly offer: Offer;
-  /** Shared by the offers that follow each other of one agent. */
+  /** Shared by successive offers of one agent. */
   readonly presence: { links: number };
 }
 
 /**
- * Different offers of agents that are away, for each key. Where some agent of a key is always connected, every roll-out
- * of a changed file leaves one behind that nothing replaces.
+ * Different offers of agents that are away, for each key. While some agent of a key is always connected, every roll-out of
+ * a changed file leaves one that nothing replaces.
  */
 const AWAY_PER_KEY_MAX = 16;
-/** Descriptions of all agents with one key. */
 export const KEY_MAX_BYTES: number = 64 * 1024 * 1024;
 
-/** `isKnown`: whether there is an agent's key with this id. One that was removed may still be told of by other processes. */
+/** `isKnown`: whether the key id belongs to an agent. Other processes may still report a removed key. */
 export function createKeptOffers<Offer extends OfferIdentity>(
   isKnown: (keyId: string) => boolean = () => true,
 ): KeptOffers<Offer> {
@@ -91,9 +88,8 @@ export function createKeptOffers<Offer extends OfferIdentity>(
 }
 
 /**
- * Instances that are gone for good never replace their offer. One that is away is forgotten when a newer one of its key
- * that is away offers the same, when too many different newer ones of its key are away, and when newer ones of its key
- * and those that are connected leave it no room.
+ * Instances that never come back cannot replace their offer. So the offer of an agent that is away is forgotten when a
+ * newer one of the same key is equal, when too many newer ones differ, and when newer and connected ones fill the memory.
  */
 function withoutReplaced<Offer extends OfferIdentity>(kept: readonly Kept<Offer>[]): readonly Kept<Offer>[] {
   const connected = new Map<string, Map<string, number>>();
@@ -119,7 +115,6 @@ function within(byKey: Map<string, Map<string, number>>, keyId: string): Map<str
   return known;
 }
 
-/** Of all of these descriptions, by their digests. */
 export function sumOfBytes(bytes: ReadonlyMap<string, number> | undefined): number {
   let all = 0;
   for (const each of bytes?.values() ?? []) all += each;

@@ -7,15 +7,14 @@ export interface United {
   readonly description: Description;
   /** Equal for descriptions with equal bytes. */
   readonly version: string;
-  /** The offers that it was made of, newest first. */
+  /** The offers that it is made of, newest first. */
   readonly sources: string;
 }
 
 /**
- * One description of everything that is offered; `previous` itself when its offers are the same. The document is that of
- * the newest; where two describe one capability, the newest counts. Capabilities are in the order of their files, one file
- * after the other in an order that does not depend on who connected when: a list that changes with every reconnection
- * would invalidate entity tags and cursors.
+ * One description of everything that is offered; `previous` itself when its offers are the same. The newest document and
+ * the newest description of a capability count. The order of capabilities does not depend on when agents connected: a
+ * list that changes with every reconnection would invalidate entity tags and cursors.
  */
 export function* uniteOffers(
   newestFirst: readonly AgentOffer[],
@@ -48,7 +47,7 @@ function* unite(
   const manifest = new Map<string, ManifestEntry>();
   const paths = new Map<string, unknown>();
   const components = new Map<string, object>();
-  // A key that is set again keeps its place: the first round gives places, the second contents, the newest last.
+  // A Map keeps the place of a key that is set again: the first round gives the places, the second the contents.
   for (const { description } of [...inPlace, ...oldestFirst]) {
     for (const entry of description.manifest) {
       manifest.set(entry.name, entry);
@@ -58,7 +57,7 @@ function* unite(
       paths.set(path, item);
       yield;
     }
-    // An older agent's paths may refer to what the newest does not have.
+    // An older agent's paths may refer to components that the newest does not have.
     for (const [section, entries] of entriesOf(description.openapi['components'])) {
       components.set(section, { ...components.get(section), ...Object.fromEntries(entriesOf(entries)) });
     }

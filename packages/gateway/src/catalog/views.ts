@@ -2,27 +2,24 @@ import type { Description } from '@svc/protocol';
 import { permits, type Permissions } from '../core/permission.ts';
 import type { Principal } from '../core/principal.ts';
 
-/** Whether a capability may be shown. */
 export type Shows = (capability: string) => boolean;
 
-/** What is made of a description for those who see the same of it. */
 export type ViewOf<View> = (description: Description, principal: Principal) => View;
 
-/** The views of one description. */
 interface Views<View> {
-  /** What capabilities of it need, each once. */
+  /** What its capabilities need of callers, each once. */
   readonly needs: readonly string[];
   /** By permissions, then by which needs are met. */
   readonly made: Map<Permissions, Map<string, View>>;
   count: number;
 }
 
-/** More than there can be keys; callers can choose which scopes their tokens have, and so make more. */
+/** More than there are keys. Callers choose the scopes of their tokens, so they can cause more views. */
 const VIEWS_MAX = 200;
 
 /**
- * Makes a view once for a description, a permission set and what is known of the caller: capabilities that need more of
- * it than is known are hidden, since no call of theirs can succeed.
+ * Makes a view once for a description, a permission set and what is known of the caller. Capabilities that need more of
+ * the caller are hidden, since their calls cannot succeed.
  */
 export function createViews<View>(make: (description: Description, shows: Shows) => View): ViewOf<View> {
   const byDescription = new WeakMap<Description, Views<View>>();

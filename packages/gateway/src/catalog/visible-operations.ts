@@ -1,7 +1,6 @@
 import type { Sliced } from '@svc/edge';
 import { CAPABILITY_PATH_PREFIX, type Description } from '@svc/protocol';
 
-/** A path of the description that is a capability's. */
 export interface ExposedOperation {
   readonly name: string;
   readonly path: string;
@@ -9,7 +8,7 @@ export interface ExposedOperation {
   readonly item: unknown;
 }
 
-/** What may be shown at all: capabilities that are not hidden, in the order of the description. */
+/** The capabilities that are not hidden, in the order of the description. */
 export function* exposedOperations({ openapi, manifest }: Description): Sliced<readonly ExposedOperation[]> {
   const hidden = new Set<string>();
   for (const { name, exposed } of manifest) {

@@ -11,7 +11,6 @@ import type { Sender, ServeMessage } from './serve-message.ts';
 export interface BatchContext {
   readonly exchange: Exchange;
   readonly sender: Omit<Sender, 'log' | 'batched'>;
-  /** Of sources, by `exchange.sourceBucket`, and of principals, by their ids. */
   readonly rateLimiter: RequestLimiter | undefined;
   readonly principalRate: RequestLimiter | undefined;
   readonly serveMessage: ServeMessage;
@@ -21,9 +20,9 @@ export interface BatchContext {
 const BATCH_MAX = 50;
 
 /**
- * Several messages in one body, served side by side and answered in their order; each counts as a request for the
- * rate limit and in the log. None may have a result that memory must be reserved for: holding some while waiting for
- * others, batches would block each other and everybody. Throws RpcError (400) where there may be no batch, CallError when the rate is exceeded.
+ * Serves the messages of one body side by side and answers them in order; each counts as a request for the rate limit and
+ * in the log. No result may need reserved memory: batches that hold some while they wait for more would block each other.
+ * Throws RpcError (400) when a batch is not allowed, CallError when the rate is exceeded.
  */
 export async function serveBatch(
   values: readonly unknown[],
@@ -31,13 +30,13 @@ export async function serveBatch(
   { exchange, sender, rateLimiter, principalRate, serveMessage, revisions }: BatchContext,
 ): Promise<Answer> {
   revisions.checkBatchAllowed(exchange.headers);
-  // A larger one would never find as many tokens.
+  // A larger batch would never find enough tokens.
   const largest = Math.min(BATCH_MAX, rateLimiter?.burst ?? BATCH_MAX, principalRate?.burst ?? BATCH_MAX);
   if (values.length === 0 || values.length > largest) {
     const size = largest === 1 ? '1 message' : `1 to ${largest} messages`;
     throw new RpcError(RPC.invalidRequest, `a batch holds ${size}`, { status: 400 });
   }
-  // The request itself has been counted already, and will be again when it comes again.
+  // The request itself has been counted, and counts again on a retry.
   const further = values.length - 1;
   const ofSource = await rateLimiter?.take(exchange.sourceBucket, further, values.length);
   const rate =

@@ -25,10 +25,7 @@ export interface McpOptions {
 
 const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
 
-/**
- * POST /mcp: MCP over Streamable HTTP. What HTTP can refuse is refused as everywhere; from the
- * JSON on, errors are JSON-RPC.
- */
+/** POST /mcp: MCP over Streamable HTTP. From the parsing of the JSON on, errors are JSON-RPC. */
 export function createMcpHandler(options: McpOptions): (exchange: Exchange) => Promise<void> {
   const { authenticate, refuseOrigin, bodyLimits, serveMessage } = options;
 
@@ -60,7 +57,7 @@ export function createMcpHandler(options: McpOptions): (exchange: Exchange) => P
     }
     const principal = await authenticate(exchange);
     const reading = readJsonBody(exchange, bodyLimits);
-    // It has nearly always arrived by now, and awaiting it makes garbage all the same.
+    // The body has nearly always arrived by now, and an await costs garbage.
     const body = reading instanceof Promise ? await reading : reading;
     send(exchange, await serve(body, exchange, principal));
   };
@@ -69,7 +66,7 @@ export function createMcpHandler(options: McpOptions): (exchange: Exchange) => P
 const OPEN_BRACE = 0x7b;
 
 function parse(body: Buffer): unknown {
-  // Around arguments, which may be as deep as over REST, are params, the message and perhaps a batch.
+  // The arguments may be as deep as over REST; around them are params, the message and perhaps a batch.
   const around = body[0] !== OPEN_BRACE && /^\s*\[/.test(body.toString('latin1', 0, 16)) ? 3 : 2;
   try {
     return parseStrictJson(body, JSON_DEPTH_MAX + around);

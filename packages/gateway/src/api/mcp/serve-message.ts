@@ -19,35 +19,29 @@ export interface ServeMessageOptions {
   readonly catalog: Catalog;
   readonly permitCall: PermitCall;
   readonly sessions: Sessions;
-  /** Whether `initialize` begins a session, in which a client can cancel its calls. */
+  /** Whether `initialize` begins a session, in which a client can cancel calls. */
   readonly issuesSessions: boolean;
   readonly revisions: Revisions;
-  /** Whether tokens of identity providers are taken. */
   readonly takesTokens: boolean;
   /** Whether tools are listed with the schemas of their results. */
   readonly outputSchemas: boolean;
-  /** Of the gateway. */
   readonly version: string;
-  /** Undefined where none are made. */
   readonly traces?: GatewayTraces | undefined;
 }
 
-/** Who sent the message, and with which headers. */
 export interface Sender extends Omit<Caller, 'log'> {
   readonly headers: RequestHeaders;
   readonly log: CallLog;
-  /** Whether the message came with others in one body. */
   readonly batched: boolean;
 }
 
-/** Throws CallerGone, and what is a fault of the gateway itself. */
+/** Rejects with CallerGone, and with faults of the gateway itself. */
 export type ServeMessage = (message: Message, sender: Sender) => Promise<Answer>;
 
-/** How long a client may go without asking again. */
 const TTL_MS = 60_000;
 const CACHING = `"ttlMs":${TTL_MS},"cacheScope":"private"`;
 const CAPABILITIES = '"capabilities":{"tools":{}}';
-/** Machines may call with tokens that they get without anybody who logs in. */
+/** Machines may get tokens without a login. */
 const CAPABILITIES_WITH_TOKENS =
   '"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/oauth-client-credentials":{}}}';
 const NO_PARAMS = Buffer.from('{}');
@@ -77,7 +71,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   }
 
   async function list(id: string, era: Era, { params }: Message, { principal }: Sender): Promise<Answer> {
-    // An agent may have connected whose long description is still taken in.
+    // The long description of an agent may still be being read.
     if (catalog.description === undefined) await catalog.upToDate;
     const { description } = catalog;
     if (description === undefined) {
@@ -125,10 +119,10 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
         return ACCEPTED;
       }
       if (!(error instanceof CallError)) throw error;
-      // That a token has become too old, clients can only tell from HTTP; then they get another.
+      // Only the HTTP status tells clients that a token has become too old; then they get another.
       if (error.code === 'GATEWAY_UNAUTHORIZED') throw error;
       sender.log.errorCode = error.code;
-      // Whether a tool is there is not for those to know who may not call it.
+      // A caller without the permission must not learn whether the tool exists.
       if (
         error.code === 'GATEWAY_CAPABILITY_NOT_PERMITTED' ||
         error.code === 'GATEWAY_CAPABILITY_NOT_FOUND'
@@ -195,7 +189,7 @@ function traceparentIn(meta: unknown): unknown {
   return isObject(meta) ? meta['traceparent'] : undefined;
 }
 
-/** As they were sent: the agent is to read what the caller wrote. */
+/** As they were sent: the agent reads what the caller wrote. */
 function argumentBytes(args: unknown, message: Buffer): Uint8Array {
   if (args === undefined || args === null) return NO_PARAMS;
   if (!isObject(args)) throw new RpcError(RPC.invalidParams, 'params.arguments must be an object');

@@ -3,7 +3,6 @@ import type { RequestHeaders } from '../../http/request/headers.ts';
 import type { Principal } from '../../core/principal.ts';
 import { createSessionIds, SESSION_ID_FORM } from './session-id.ts';
 
-/** Who sent a message, and in which session. */
 interface SessionSender {
   readonly principal: Principal;
   readonly headers: RequestHeaders;
@@ -14,31 +13,27 @@ interface CancellableCall {
   /** Aborted when the client cancels the call or closes its connection. */
   readonly signal: AbortSignalLike;
   readonly cancelled: boolean;
-  /** To be called when the call is over, however it ended. */
+  /** Must be called when the call is over, however it ended. */
   end(): void;
 }
 
 /** Call sessions of MCP: those of the revisions before 2026-07-28. */
 export interface Sessions {
-  /** The id of a new session. */
   open(sender: SessionSender): string;
-  /** Undefined without a session; `callerSignal` is aborted when the connection closes. `id` is the JSON of the request's. */
+  /** Undefined without a session. `id` is the JSON of the request's id. */
   begin(sender: SessionSender, id: string, callerSignal: AbortSignalLike): CancellableCall | undefined;
   /** Nothing happens unless exactly one call of the session has this id. */
   cancel(sender: SessionSender, id: string): void;
-  /** How many calls of this name, which is made of session, principal and id, could be cancelled now. */
+  /** How many calls have this name now, which is made of session, principal and id. */
   countOf(call: string): number;
-  /** Cancels the call of this name. */
   abort(call: string): void;
-  /** Calls that could be cancelled now. */
   readonly cancellable: number;
 }
 
 /**
- * Nothing is kept of a session but its calls in flight. Those are entered under the session id that the request names,
- * which is not checked then: only who cancels must name one that was issued to it, and under a made-up id are none
- * but the calls of who made it up. So a signature costs cancellations only. `cancelAnywhere` cancels a call by its name
- * where other processes may have it.
+ * Keeps nothing of a session but its calls in flight, under the session id that the request names. That id is checked only
+ * when a client cancels: a made-up id has only the calls of the client that made it up. So only cancellations cost a
+ * signature. `cancelAnywhere` cancels a call by its name when other processes may have it.
  */
 export function createSessions(secret: Uint8Array, cancelAnywhere?: (call: string) => void): Sessions {
   const ids = createSessionIds(secret);
@@ -63,7 +58,7 @@ export function createSessions(secret: Uint8Array, cancelAnywhere?: (call: strin
       };
       const leave = (): void => abort.abort();
       calls.set(name, [...(calls.get(name) ?? []), cancel]);
-      // It may have left while its key was verified, and then no event comes.
+      // A caller that left while its key was verified causes no event.
       if (callerSignal.aborted) leave();
       else callerSignal.addEventListener('abort', leave);
       return {
@@ -97,7 +92,6 @@ export function createSessions(secret: Uint8Array, cancelAnywhere?: (call: strin
   };
 }
 
-/** Undefined where none is named that could have been issued. */
 function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undefined {
   if (mcpSessionId === undefined || repeated.includes('mcp-session-id')) return undefined;
   return SESSION_ID_FORM.test(mcpSessionId) ? mcpSessionId : undefined;

@@ -17,13 +17,11 @@ interface VisibleDocument {
 /** What the gateway adds to what agents describe. */
 export interface DocumentOptions {
   readonly publicUrl: string | undefined;
-  /** Whose tokens are taken. */
   readonly issuers: readonly Issuer[];
-  /** Whether keys may have to wait: for the list of revoked ones, or for the process that checks them. */
+  /** Whether keys may have to wait: for the list of revoked keys, or for the process that checks them. */
   readonly keysMayWait?: boolean;
 }
 
-/** Each document is made once for those who see the same. */
 export function createDocuments(
   options: DocumentOptions,
 ): ViewOf<VisibleDocument | Promise<VisibleDocument>> {
@@ -32,7 +30,7 @@ export function createDocuments(
   );
 }
 
-/** Keeps of the description what is shown; adds the server's address, and how tokens are sent where they are taken. */
+/** Keeps what is shown of the description; adds the server's address, and how tokens are sent. */
 export function* renderDocument(
   description: Description,
   shows: Shows,
@@ -54,7 +52,6 @@ export function* renderDocument(
   };
   const pieces: Buffer[] = [];
   const hash = createHash('sha256');
-  // Each path by itself.
   yield* printJsonInSlices(withTokenSecurity(document, issuers, keysMayWait), 2, (text) => {
     const piece = Buffer.from(text);
     hash.update(piece);

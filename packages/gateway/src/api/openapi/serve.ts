@@ -15,7 +15,7 @@ export function createOpenApiHandler(options: OpenApiOptions): (exchange: Exchan
   return async (exchange) => {
     const principal = await options.authenticate(exchange);
     const { catalog } = options;
-    // An agent may have connected whose long description is still taken in.
+    // The long description of an agent may still be being read.
     if (catalog.description === undefined) await catalog.upToDate;
     const { description } = catalog;
     if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE');

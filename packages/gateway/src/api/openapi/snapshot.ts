@@ -7,18 +7,15 @@ import { makeOf } from '../../catalog/long-descriptions.ts';
 import type { Observe } from '../../telemetry/events.ts';
 import { renderDocument, type DocumentOptions } from './document.ts';
 
-/** The service whose description is written. */
 export interface SnapshotSource {
   readonly id: string;
   readonly catalog: Catalog;
-  /** As it is now. */
   readonly described: () => DocumentOptions;
 }
 
-/** Writes what a service describes; each waits for the one before. */
 export type WriteSnapshot = (service: string, bytes: Uint8Array) => void;
 
-/** GATEWAY_EMIT_OPENAPI_SNAPSHOT: each newly cached description is also written, with all that anybody may see. */
+/** GATEWAY_EMIT_OPENAPI_SNAPSHOT: each new description is also written, with everything that any caller may see. */
 export function keepSnapshot({ id, catalog, described }: SnapshotSource, write: WriteSnapshot): void {
   const inOrder = createInOrder();
   catalog.onDescription((description) => {
@@ -31,7 +28,7 @@ export function keepSnapshot({ id, catalog, described }: SnapshotSource, write: 
   }
 }
 
-/** To `openapi.json`, for another service than the default one `openapi.<service>.json`, in `folder`: whole or not at all. */
+/** Replaces `openapi.json`, or `openapi.<service>.json` of another service than the default one, as a whole. */
 export function createSnapshotWriter(folder: string, observe: Observe): WriteSnapshot {
   let last = Promise.resolve();
   return (service, bytes) => {
@@ -60,9 +57,9 @@ async function replace(folder: string, name: string, bytes: Uint8Array): Promise
 /** As many digits as a process id has. */
 const DRAFT = /^\.(\d{1,7})\.tmp$/;
 
-/** Of gateways that were killed while they wrote. */
+/** A gateway that was killed while it wrote leaves a draft. */
 async function removeAbandonedDrafts(folder: string, file: string): Promise<void> {
-  // A folder that may be written need not be readable.
+  // A writable folder may be unreadable.
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     const [, pid] = name.startsWith(file) ? (DRAFT.exec(name.slice(file.length)) ?? []) : [];
@@ -74,12 +71,12 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // EPERM: alive, and another account's.
+    // EPERM: alive, but of another account.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
 
-/** What stays behind harms nobody, and what is wrong with the folder has been told or will be. */
+/** A draft that cannot be removed does no harm. */
 async function remove(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => {});
 }

@@ -1,10 +1,7 @@
 import type { Issuer } from '@svc/identity';
 import type { OpenApiDocument } from '@svc/protocol';
 
-/**
- * The document with a security scheme for each issuer that is told of, and with the error that only gateways with issuers
- * or revocations have, of which the agent's description says nothing; itself where there are neither.
- */
+/** Adds a security scheme for each advertised issuer, and the error that only gateways with issuers or revocations have. */
 export function withTokenSecurity(
   document: OpenApiDocument,
   issuers: readonly Issuer[],
@@ -32,7 +29,7 @@ export function withTokenSecurity(
   };
 }
 
-/** Clients that handle every code of a status by its enum would fail at one that is not there. */
+/** Clients that handle the codes of a status by its enum would fail at a code that is not in it. */
 function withIssuerUnavailable({ schemas }: Readonly<Record<string, unknown>>): object {
   const { Unavailable } = membersOf(schemas);
   const properties = membersOf(membersOf(Unavailable)['properties']);
@@ -40,7 +37,7 @@ function withIssuerUnavailable({ schemas }: Readonly<Record<string, unknown>>): 
   const errorProperties = membersOf(error['properties']);
   const code = membersOf(errorProperties['code']);
   const { enum: codes } = code;
-  // Only what is shared by the operations that the caller sees is there.
+  // A document without operations has no shared schemas.
   if (!Array.isArray(codes)) return {};
   const named = { ...code, enum: [...codes, 'GATEWAY_ISSUER_UNAVAILABLE'] };
   const widened = { ...error, properties: { ...errorProperties, code: named } };
@@ -48,7 +45,7 @@ function withIssuerUnavailable({ schemas }: Readonly<Record<string, unknown>>): 
   return { schemas: { ...membersOf(schemas), Unavailable: unavailable } };
 }
 
-/** No agent names its schemes so. */
+/** Agents never use this prefix. */
 function schemeName({ name }: Issuer): string {
   return `token_${name}`;
 }

@@ -1,18 +1,14 @@
-/** What rows are written as when the caller would rather have it than JSON. */
 export type AnswerFormat = 'csv' | 'ndjson';
 
 const MEDIA_TYPES: ReadonlyMap<string, AnswerFormat> = new Map([
   ['text/csv', 'csv'],
   ['application/x-ndjson', 'ndjson'],
 ]);
-/** Nearly all callers name neither, and nothing more is read of what they send. */
+/** Nearly all callers name neither; their header is not read further. */
 const NAMED = /text\/csv|application\/x-ndjson/i;
 const QUALITY = /^q=(?:(0(?:\.\d{0,3})?|1(?:\.0{0,3})?))$/;
 
-/**
- * The format that `Accept` names with a greater weight than JSON and than whatever else the caller takes: the first of
- * the greatest weight. Undefined for JSON.
- */
+/** The first format that `Accept` gives the greatest weight, if that is more than for JSON or anything. Undefined for JSON. */
 export function formatWanted(accept: string | undefined): AnswerFormat | undefined {
   if (accept === undefined || !NAMED.test(accept)) return undefined;
   const weights = weightsOf(accept.toLowerCase());
@@ -27,7 +23,7 @@ export function formatWanted(accept: string | undefined): AnswerFormat | undefin
   return wanted;
 }
 
-/** Of each media range, in their order. One with a weight that is none counts as not taken. */
+/** The weight of each media range, in order. A malformed weight counts as 0. */
 function weightsOf(accept: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const range of accept.split(',')) {

@@ -11,7 +11,6 @@ export interface RestOptions extends SendResultOptions {
   readonly authenticate: Authenticate;
   readonly permitCall: PermitCall;
   readonly bodyLimits: BodyLimits;
-  /** Undefined where none are made. */
   readonly traces?: GatewayTraces | undefined;
 }
 
@@ -24,14 +23,14 @@ export function createRestCall(options: RestOptions): (exchange: Exchange, name:
     const traceparents = [log.trace?.traceparent ?? headers.traceparent];
     const call = options.permitCall({ principal, requestId, traceparents, signal, log }, name);
     const body = readJsonBody(exchange, options.bodyLimits);
-    // It has nearly always arrived by now, and awaiting it makes garbage all the same.
+    // The body has nearly always arrived by now, and an await costs garbage.
     const params = body instanceof Promise ? await body : body;
     checkParams(params);
     sendResult(exchange, name, await call(params), options);
   };
 }
 
-/** Only the form is checked here; what the values mean is the agent's to judge. */
+/** Checks only the form; the agent judges the values. */
 function checkParams(body: Uint8Array): void {
   if (body.length === 0) throw invalid('the body is empty; send {} when there are no parameters');
   let value: unknown;

@@ -12,7 +12,7 @@ const LETTER_N = 0x6e;
 const LETTER_U = 0x75;
 const FIRST_OF_TWO_BYTES = 0x80;
 const REPLACEMENT = 0xfffd;
-/** What the letter behind a backslash means, but for `u`. */
+/** The meaning of the letter after a backslash, except `u`. */
 const ESCAPES: ReadonlyMap<number | undefined, number> = new Map(
   Object.entries({ b: 8, t: 9, n: LINE_FEED, f: 12, r: CARRIAGE_RETURN }).map(([letter, code]) => [
     letter.charCodeAt(0),
@@ -20,15 +20,13 @@ const ESCAPES: ReadonlyMap<number | undefined, number> = new Map(
   ]),
 );
 const PIECE_BYTES = 65_536;
-/** What is written between two looks at the length of a piece, at most. */
+/** The most that is written between two checks of the length of a piece. */
 const PIECE_MARGIN = 16;
 
 /**
- * A JSON array of objects as CSV (RFC 4180), in pieces: a line of the names of the first, then a line for each. Null is
- * nothing, in a single column `""` as an empty text is, objects and lists are their JSON. `names` are those where there
- * is no row.
- *
- * The bytes are never read beyond their end: any that are no such array give some text, too.
+ * A JSON array of objects as CSV (RFC 4180), in pieces: a line of the names of the first, then a line for each. Null is an
+ * empty field (`""` in a single column), objects and lists are their JSON. `names` are used when there is no row.
+ * Bytes that are no such array also give some text, and are never read beyond their end.
  */
 export function* csvLines(array: Buffer, names: readonly string[]): Generator<Uint8Array, void, undefined> {
   let piece = Buffer.allocUnsafe(PIECE_BYTES + PIECE_MARGIN);
@@ -65,7 +63,7 @@ export function* csvLines(array: Buffer, names: readonly string[]): Generator<Ui
   }
 
   function* line(bytes: Buffer, values: Spans): Generator<Uint8Array, void, undefined> {
-    // Readers skip an empty line, and with it a row.
+    // Readers skip an empty line, and would lose a row.
     const isOneColumn = values.length === 2;
     for (let place = 0; place < values.length; place += 2) {
       if (used >= PIECE_BYTES) yield take();
@@ -117,16 +115,16 @@ export function* csvLines(array: Buffer, names: readonly string[]): Generator<Ui
   if (used > 0) yield piece.subarray(0, used);
 }
 
-/** Where values begin and end, in turn; where both are the same there is none. */
+/** Beginnings and ends of values, in turn; equal when there is no value. */
 type Spans = ArrayLike<number>;
 
-/** Whether that key is the one at `place` of the first row, as it nearly always is. */
+/** Whether the key is the one at `place` of the first row; it nearly always is. */
 function isKey(bytes: Buffer, from: number, to: number, keys: Spans, place: number): boolean {
   const key = keys[place] ?? 0;
   return (keys[place + 1] ?? 0) - key === to - from && isSame(bytes, key, from, to);
 }
 
-/** Where each key of the first row stands. Made when it is asked for: looking through them all for each would take long. */
+/** The place of each key of the first row. Made on demand, since few results need it. */
 function placesOf(bytes: Buffer, keys: Spans): () => ReadonlyMap<string, number> {
   let places: Map<string, number> | undefined;
   return () => {
@@ -138,7 +136,7 @@ function placesOf(bytes: Buffer, keys: Spans): () => ReadonlyMap<string, number>
   };
 }
 
-/** For short keys it takes less than Node's own comparison. */
+/** For short keys this is faster than the comparison of Node.js. */
 function isSame(bytes: Buffer, other: number, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (bytes[at] !== bytes[other + at - from]) return false;
   return true;
@@ -146,7 +144,7 @@ function isSame(bytes: Buffer, other: number, from: number, to: number): boolean
 
 type Visit = (keyFrom: number, keyTo: number, from: number, to: number) => void;
 
-/** Tells where each member of an object stands, and returns where the object ends. `from` is its brace. */
+/** Visits each member of the object at `from`, and returns the end of the object. */
 function readMembers(bytes: Buffer, from: number, visit: Visit): number {
   let at = skipBlanks(bytes, from + 1);
   while (bytes[at] === QUOTE) {
@@ -173,14 +171,13 @@ function needsQuotes(bytes: Buffer, from: number, to: number, isText: boolean): 
   return false;
 }
 
-/** A field that has one of these stands in quotes. */
 function isQuoted(character: number): boolean {
   return (
     character === QUOTE || character === COMMA || character === LINE_FEED || character === CARRIAGE_RETURN
   );
 }
 
-/** The character that an escape in a JSON string stands for; `from` is the backslash. */
+/** The character that the escape at `from` stands for. */
 function readEscape(bytes: Buffer, from: number): { readonly code: number; readonly end: number } {
   const letter = bytes[from + 1] ?? BACKSLASH;
   if (letter !== LETTER_U) return { code: ESCAPES.get(letter) ?? letter, end: from + 2 };
@@ -193,7 +190,6 @@ function readEscape(bytes: Buffer, from: number): { readonly code: number; reado
   return { code: unit >= 0xd800 && unit < 0xe000 ? REPLACEMENT : unit, end: from + 6 };
 }
 
-/** Of the escape that begins there with `u`. */
 function unitAt(bytes: Buffer, from: number): number {
   const unit = Number.parseInt(bytes.toString('latin1', from + 2, from + 6), 16);
   return Number.isNaN(unit) ? REPLACEMENT : unit;
@@ -205,7 +201,7 @@ function skipBlanks(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** `from` is the opening quote; the end is behind the closing one, or that of all. */
+/** `from` is the opening quote; the result is after the closing quote, or the end of all bytes. */
 function endOfString(bytes: Buffer, from: number): number {
   let at = from + 1;
   for (; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;

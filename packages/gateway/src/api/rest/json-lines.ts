@@ -11,8 +11,8 @@ const BLANK = 0x20;
 const PIECE_BYTES = 65_536;
 
 /**
- * The items of a JSON array, one a line, as they stand there: what parts them becomes a line feed, and a line break
- * between the tokens of one a blank. Any other bytes give some text, too.
+ * The items of a JSON array, unchanged, one a line: the commas between them become line feeds, and line breaks within an
+ * item become blanks. Any other bytes also give some text.
  */
 export function* jsonLines(array: Buffer): Generator<Uint8Array, void, undefined> {
   const begin = array.indexOf(OPEN_BRACKET) + 1;

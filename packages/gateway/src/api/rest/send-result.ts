@@ -8,27 +8,23 @@ import { csvLines } from './csv.ts';
 import { jsonLines } from './json-lines.ts';
 
 export interface SendResultOptions {
-  /** The fields of a capability's rows, as far as they are described. */
   readonly fieldsOf: (capability: string) => readonly string[];
-  /** Undefined where answers are not compressed. */
   readonly compressor: Compressor | undefined;
 }
 
-/** An answer as it would leave uncompressed. */
 interface Body {
   readonly headers: readonly string[];
   readonly parts: Iterable<AnswerPart>;
-  /** Of the parts together; undefined where they are made as they are taken. */
+  /** The length of all parts; undefined when they are made as the caller takes them. */
   readonly bytes: number | undefined;
 }
 
-/** Longer rows become another format as the caller takes them. */
+/** Longer rows are converted as the caller takes them. */
 const WHOLE_MAX_BYTES = 65_536;
 const COMPRESSED_MIN_BYTES = 16_384;
-/** Clients bound the headers of an answer, some to 8 KiB in all. */
+/** Some clients accept only 8 KiB of headers. */
 const NEXT_HEADER_MAX_BYTES = 4096;
 
-/** Answers a call with its rows, in the format that the caller prefers. */
 export function sendResult(
   exchange: Exchange,
   capability: string,
@@ -58,7 +54,7 @@ export function sendResult(
 
 function jsonParts({ rows, count, truncated, next }: CallResult): readonly AnswerPart[] {
   const tail = `,"count":${count}${truncated ? ',"truncated":true' : ''}`;
-  // Unlike the rest of a tail, parameters may go beyond ASCII.
+  // Unlike the rest, `next` may hold characters beyond ASCII.
   return ['{"rows":', ...rows, next === undefined ? `${tail}}` : Buffer.from(`${tail},"next":${next}}`)];
 }
 
@@ -68,7 +64,7 @@ const MEDIA_TYPES: Readonly<Record<AnswerFormat, string>> = {
 };
 const EXPOSED_HEADERS = 'Svc-Row-Count, Svc-Truncated, Svc-Next, Content-Disposition';
 
-/** Among them what stands beside the rows in JSON. */
+/** Including what JSON has beside the rows. */
 function formatHeaders(
   { cors }: Exchange,
   format: AnswerFormat,
@@ -84,7 +80,6 @@ function formatHeaders(
   return headers;
 }
 
-/** JSON as headers take it. */
 function asAscii(json: string): string {
   return json
     .replaceAll(/[\r\n\t]/g, ' ')

@@ -11,28 +11,25 @@ import type { KeyRecord } from './key-record.ts';
 /** `invalid` answers 401, `unavailable` 503, the others 429. */
 export type Authentication = ApiKeyPrincipal | 'invalid' | 'unavailable' | 'busy' | TooManyGuesses;
 
-/** A source whose wrong keys have cost enough for now. */
 interface TooManyGuesses {
   readonly retryAfterSeconds: number;
 }
 
 export interface Authenticator {
   /**
-   * The principal of this service whose key this is. Answers at once whenever no bcrypt is needed, which is so for every
-   * key in use; otherwise a promise, which rejects when the verification itself fails. `source` is whom wrong keys are
-   * counted by. A key of another service is as unknown as any, and so is every key of a service that there is not.
+   * The principal of this service to whom the key belongs. Answers at once for every key in use, which needs no bcrypt.
+   * The promise rejects when the verification itself fails. Wrong keys are counted by `source`.
    */
   authenticate(credential: string, source: string, service: string): Authentication | Promise<Authentication>;
   readonly counters: AuthenticationCounters;
 }
 
-/** The authenticator that has the records, and compares keys with them. */
+/** Has the records, and compares keys with them. */
 export interface KeyAuthority extends Authenticator {
-  /** From now on these records count. Of records that stay as they were, keys stay known. */
+  /** From now on these records count. Keys of unchanged records stay known. */
   setRecords(services: readonly ServiceKeys[]): void;
-  /** Keys with these key ids are unknown from now on. A record that was revoked once stays so until it is removed. */
+  /** Keys with these key ids are unknown from now on. A revoked record stays revoked until it is removed. */
   setRevoked(keyIds: Iterable<string>): void;
-  /** What is remembered of a key that is known; undefined where it is not. */
   remembered(credential: string, service: string): RememberedKey | undefined;
 }
 
@@ -42,11 +39,9 @@ export interface AuthenticatorOptions {
   readonly now: () => number;
   readonly wallClock: () => number;
   readonly sharePermissions: SharePermissions;
-  /** Gets the records that count no more. */
   readonly onRetired?: (recordIds: readonly string[]) => void;
 }
 
-/** The records of one service. */
 export interface ServiceKeys {
   readonly id: string;
   readonly keys: readonly KeyRecord[];
@@ -55,12 +50,11 @@ export interface ServiceKeys {
 export interface RememberedKey {
   /** Changes with anything in the record. */
   readonly recordId: string;
-  /** Until it is verified anew or forgotten. */
+  /** Until it is verified again or forgotten. */
   readonly remainingMs: number;
   readonly expiresAtMs: number | undefined;
 }
 
-/** For the metrics. Hits and misses grow; slots are as they are now. */
 interface AuthenticationCounters {
   readonly cacheHits: number;
   readonly cacheMisses: number;
@@ -68,7 +62,6 @@ interface AuthenticationCounters {
   readonly slots: number;
 }
 
-/** How many keys are remembered and for how long, and how many comparisons are under way at once. */
 export const CACHE_ENTRIES = 1024;
 export const CACHE_LIFETIME_MS: number = 5 * 60_000;
 const SLOTS = 4;
@@ -77,27 +70,21 @@ export const REFUSAL_LIFETIME_MS = 10_000;
 export const REFUSAL_ENTRIES = 1024;
 /**
  * What the wrong keys of one source may cost, in milliseconds of hashing: ten seconds at once, then a twentieth of a
- * core. A request costs its sender a few microseconds, a comparison us some hundred milliseconds.
+ * core. A request costs its sender microseconds, and its comparison costs the gateway some hundred milliseconds.
  */
 const GUESSES = { burst: 10_000, requestsPerSecond: 50 };
-/**
- * A key in use is verified anew this long before it leaves the cache, so that no call waits for it: long enough to
- * wait itself for a slot that unknown keys hold.
- */
+/** A key in use is verified again this long before it leaves the cache: long enough to wait for a slot. */
 export const REFRESH_BEFORE_MS = 60_000;
 
-/** A key that is being verified, in a slot. */
 interface Attempt {
   readonly plaintext: string;
   readonly service: string;
-  /** By which it is remembered. */
   readonly entry: string;
   readonly source: string;
   /** What has been spent on comparisons that did not match. */
   spentMs: number;
 }
 
-/** What a presented key is compared with. */
 interface Candidate {
   readonly recordId: string;
   readonly keyId: string | undefined;
@@ -108,7 +95,6 @@ interface Candidate {
   readonly expiresAtMs: number | undefined;
 }
 
-/** The records of one service, as keys are looked up in them. */
 interface Candidates {
   readonly byKeyId: ReadonlyMap<string, Candidate>;
   readonly withoutKeyId: readonly Candidate[];
@@ -119,11 +105,11 @@ interface Candidates {
  *   unknown    in none of the maps;
  *   verifying  in `verifying`, each in a slot of its own: `begin` puts it there, the end of its comparisons removes it;
  *   known      in `known`: `compare` puts it there when a record matches; it leaves when its time is up;
- *   due        known, and in `due` until it is verified anew: `refresh` puts it there when its time is nearly up, and
+ *   due        known, and in `due` until it is verified again: `refresh` puts it there when its time is nearly up, and
  *              `begin` takes it out;
  *   refused    in `refused`: `compare` puts it there when no record matches; it leaves when its time is up.
- * A known key that is verified anew is in `verifying` too, and is answered as known meanwhile. `refreshing` is the one
- * key that `refreshNext` has begun; it has no successor before that has ended.
+ * A known key that is verified again is in `verifying` too, and is answered as known meanwhile. `refreshing` is the one
+ * key that `refreshNext` has begun; the next one begins only after it has ended.
  * A key whose record has expired, is revoked, or has been removed or changed is answered as one that no record fits,
  * wherever it is remembered. A record that comes may fit a key that is refused, so `setRecords` empties `refused`.
  *
@@ -133,7 +119,7 @@ interface Candidates {
 export function createAuthenticator(options: AuthenticatorOptions): KeyAuthority {
   const { verify, now, wallClock, onRetired } = options;
   let byService: ReadonlyMap<string, Candidates> = new Map();
-  /** All of them, by the ids of their records. */
+  /** All candidates, by the ids of their records. */
   let live: ReadonlyMap<string, Candidate> = new Map();
   let revoked: ReadonlySet<string> = new Set();
   const known = createExpiringMap<Candidate>({
@@ -152,12 +138,11 @@ export function createAuthenticator(options: AuthenticatorOptions): KeyAuthority
     string,
     { readonly attempt: Attempt; readonly outcome: Promise<Authentication> }
   >();
-  /** Known keys that wait to be verified anew, one at a time. */
+  /** Known keys that wait to be verified again, one at a time. */
   const due = new Map<string, () => Promise<Authentication>>();
   let refreshing: string | undefined;
   const counters = { cacheHits: 0, cacheMisses: 0, slots: SLOTS };
 
-  /** Costs keys that never expire nothing. */
   function isOver({ live: counts, expiresAtMs }: Candidate): boolean {
     return !counts || (expiresAtMs !== undefined && expiresAtMs <= wallClock());
   }
@@ -177,7 +162,7 @@ export function createAuthenticator(options: AuthenticatorOptions): KeyAuthority
     const compared = new Set<Candidate>();
     const next = (): Candidate | undefined =>
       candidatesFor(plaintext, service).find((other) => !compared.has(other));
-    // Looked for each time, since records come and go while one is compared.
+    // Found afresh each time, since records come and go during a comparison.
     for (let candidate = first ?? next(); candidate !== undefined; candidate = next()) {
       compared.add(candidate);
       if (attempt.spentMs > 0 && !(await mayGoOn(attempt))) {
@@ -187,7 +172,7 @@ export function createAuthenticator(options: AuthenticatorOptions): KeyAuthority
       }
       const startedAt = now();
       if (!(await verify(plaintext, candidate.keyHash))) attempt.spentMs += now() - startedAt;
-      // Its time may have come while it was compared.
+      // Its record may have expired during the comparison.
       else if (!isOver(candidate)) {
         known.set(entry, candidate);
         return candidate.principal;
@@ -199,9 +184,9 @@ export function createAuthenticator(options: AuthenticatorOptions): KeyAuthority
   }
 
   /**
-   * Whether another comparison is worth its cost. A right key may come after many records, so what is still open is not
-   * held against its source: once it costs more than may be guessed, the oldest goes on alone and the others wait for
-   * how it ends. A wrong key ends them, too.
+   * Whether another comparison is worth its cost. A right key may match only after many records, so attempts under way do
+   * not count against their source. When they cost more than the budget, the oldest goes on alone and the others wait for
+   * its end; a wrong key ends them, too.
    */
   async function mayGoOn(attempt: Attempt): Promise<boolean> {
     for (;;) {
@@ -227,14 +212,14 @@ export function createAuthenticator(options: AuthenticatorOptions): KeyAuthority
     return outcome;
   }
 
-  /** Whoever frees a slot calls this first, so that no flood of unknown keys keeps the known ones from it. */
+  /** Called first when a slot is free, so that a flood of unknown keys does not keep known keys from it. */
   function refreshNext(): void {
     if (refreshing !== undefined || verifying.size >= SLOTS) return;
     const next = due.entries().next();
     if (next.done === true) return;
     const [digest, start] = next.value;
     refreshing = digest;
-    // A failure changes nothing: the entry ends in its time and the next use verifies for itself.
+    // A failure changes nothing: the entry expires, and the next use verifies the key.
     start().catch(() => undefined);
   }
 

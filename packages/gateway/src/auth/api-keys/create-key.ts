@@ -1,7 +1,6 @@
 import type { Claims } from '@svc/identity';
 import { hashSync } from 'bcryptjs';
 
-/** A record as it stands in GATEWAY_API_KEYS_JSON. */
 interface WrittenKeyRecord {
   readonly name: string;
   readonly key_id: string;
@@ -18,13 +17,13 @@ export interface CreatedKey {
   readonly record: WrittenKeyRecord;
 }
 
-/** About 70 ms; a created key has far too much randomness for a guess to profit from more. */
+/** About 70 ms. A created key is too random to be guessed, so more would gain nothing. */
 const BCRYPT_COST = 10;
 const KEY_ID_BYTES = 6;
 /** 192 bits. In hex the whole key takes 65 of bcrypt's 72 bytes. */
 const SECRET_BYTES = 24;
 
-/** Makes `svc_<key_id>_<secret>` and its record. Everything is taken as checked. */
+/** Makes `svc_<key_id>_<secret>` and its record. The options are already checked. */
 export function createKey(options: {
   readonly name: string;
   readonly capabilities: readonly string[];

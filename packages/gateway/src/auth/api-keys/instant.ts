@@ -3,10 +3,10 @@ const RFC_3339 =
 
 export const INSTANT_ACCEPTED = 'a date and time of RFC 3339 with its offset, like 2027-01-31T00:00:00Z';
 
-/** Milliseconds since 1970; undefined for what is no date and time with an offset. Without one it would mean another in each place. */
+/** Milliseconds since 1970; undefined when the text is no date and time with an offset. */
 export function parseInstant(text: string): number | undefined {
   const [, year, month, day] = RFC_3339.exec(text) ?? [];
-  // Date takes the 31st of every month.
+  // Date accepts the 31st of every month.
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   if (year === undefined || date.getUTCDate() !== Number(day)) return undefined;
   const milliseconds = Date.parse(text.toUpperCase());

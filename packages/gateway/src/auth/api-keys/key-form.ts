@@ -19,7 +19,7 @@ export function isKeyName(text: string): boolean {
   return /^(?=.*\S)[^\p{Cc}\p{Cs}\u2028\u2029]{1,128}$/u.test(text);
 }
 
-/** Printable ASCII, 1 to 72 bytes (bcrypt ignores what lies beyond): nothing else is ever hashed. */
+/** Printable ASCII, 1 to 72 bytes: bcrypt ignores further bytes. Nothing else is ever hashed. */
 export function canBeKey(plaintext: string): boolean {
   return /^[\x20-\x7e]{1,72}$/.test(plaintext);
 }
@@ -29,7 +29,6 @@ export type KeyForm =
   /** `complete` when the secret is as long as 160 random bits need; shorter ones may be made by hand. */
   | { readonly kind: 'created'; readonly keyId: string; readonly complete: boolean };
 
-/** What a presented key says about itself. */
 export function keyFormOf(plaintext: string): KeyForm {
   const [, keyId, secret] = /^svc_([A-Za-z0-9]{1,32})_(.+)$/.exec(plaintext) ?? [];
   if (keyId === undefined || secret === undefined) return { kind: 'other' };

@@ -8,9 +8,9 @@ export interface KeyRecord {
   /** Present for keys made by `create-key`: the public part of `svc_<key_id>_<secret>`. */
   readonly keyId: string | undefined;
   readonly capabilities: Permissions;
-  /** Whose key it is: keys of one principal have equal capabilities and claims. */
+  /** Keys of one principal have equal capabilities and claims. */
   readonly principal: string;
   readonly claims: Claims;
-  /** Milliseconds since 1970, from when on the key is unknown; undefined for never. */
+  /** Milliseconds since 1970; from then on the key is unknown. Undefined for never. */
   readonly expiresAtMs: number | undefined;
 }

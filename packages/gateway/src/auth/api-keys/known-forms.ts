@@ -1,12 +1,12 @@
 import type { ServiceKeys } from './authenticator.ts';
 import { keyFormOf } from './key-form.ts';
 
-/** As much of the records of all services as tells most unknown keys: nothing of a secret. */
+/** What tells most unknown keys apart from the known ones, by service. It holds nothing of a secret. */
 export type KnownForms = ReadonlyMap<string, FormsOfService>;
 
 interface FormsOfService {
   readonly keyIds: ReadonlySet<string>;
-  /** Whether there are records without `key_id`, which any other key may belong to. */
+  /** Whether there are records without `key_id`, which may fit any other key. */
   readonly hasOthers: boolean;
 }
 
@@ -19,7 +19,7 @@ export function knownForms(services: readonly ServiceKeys[]): KnownForms {
   );
 }
 
-/** False where no record fits this key. */
+/** False when no record fits this key. */
 export function mayHaveRecord(forms: KnownForms, credential: string, service: string): boolean {
   const known = forms.get(service);
   if (known === undefined) return false;

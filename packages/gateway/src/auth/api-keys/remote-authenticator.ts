@@ -25,30 +25,28 @@ export interface KeyQuestion {
 
 export interface KeyAnswer {
   readonly outcome: Authentication;
-  /** Of a key that is known. */
   readonly remembered: RememberedKey | undefined;
 }
 
 interface Known extends RememberedKey {
   readonly principal: ApiKeyPrincipal;
   readonly until: number;
-  /** When it was last asked for anew. */
   askedAt: number;
 }
 
 export interface RemoteAuthenticator extends Authenticator {
-  /** Keys of these records are unknown from now on, and those that have one are of these forms. */
+  /** Keys of the retired records are unknown from now on; all other known keys have these forms. */
   recordsChanged(retired: readonly string[], forms: KnownForms): void;
 }
 
-/** Beside the renewal of the authority itself, which takes as long as a comparison. */
+/** The authority takes as long as a comparison to renew a key. */
 const ASK_AGAIN_MS = 1000;
 
 /**
- * Remembers what the authority of its replica knows, for as long as that knows it, by digest alone; asks for all else. So
- * a known key is answered at once, and one that is used is asked for anew before its time is up: in the background,
- * again and again until the authority has renewed it. A key that no record can fit is not asked for: a flood of made-up
- * keys is not passed on to the process that all others wait for. `ask` may fail: `isAway` says whether for want of an authority.
+ * Remembers, by digest alone, what the authority of its replica knows, and for as long; asks for all other keys. A known
+ * key is answered at once, and one in use is asked for again in the background before its time is up. A key that no
+ * record can fit is not asked for, so that a flood of made-up keys does not reach the process that all workers wait for.
+ * `isAway`: whether `ask` failed because there is no authority.
  */
 export function createRemoteAuthenticator(options: {
   readonly ask: (question: KeyQuestion) => Promise<KeyAnswer>;
@@ -64,11 +62,9 @@ export function createRemoteAuthenticator(options: {
     lifetimeMs: REFUSAL_LIFETIME_MS,
     now,
   });
-  /** Each key is asked for once at a time. */
   const asking = new Map<string, Promise<Authentication>>();
-  /** Of the records. */
   let changes = 0;
-  /** Undefined until they are told: then every key is asked for. */
+  /** While undefined, every key is asked for. */
   let forms: KnownForms | undefined;
   let cacheHits = 0;
   let cacheMisses = 0;
@@ -85,7 +81,7 @@ export function createRemoteAuthenticator(options: {
     const { outcome, remembered } = answer;
     if (typeof outcome === 'object' && 'permissions' in outcome) {
       const principal = { ...outcome, permissions: sharePermissions(outcome.permissions) };
-      // What was answered before the records changed may be of one that is gone, and nobody would say so again.
+      // An answer from before a change of the records may be of a removed record, which is not reported again.
       if (remembered !== undefined && before === changes) {
         const at = now();
         known.set(entry, { ...remembered, principal, until: at + remembered.remainingMs, askedAt: at });
@@ -94,7 +90,7 @@ export function createRemoteAuthenticator(options: {
     }
     if (outcome === 'invalid') {
       known.delete(entry);
-      // What was refused before the records changed may fit one of the new ones.
+      // A key that was refused before a change of the records may fit a new one.
       if (before === changes) refused.set(entry, true);
     }
     return outcome;
@@ -147,7 +143,6 @@ export function createRemoteAuthenticator(options: {
   };
 }
 
-/** The authority's part. */
 export async function answerKey(
   authority: KeyAuthority,
   { credential, source, service }: KeyQuestion,

@@ -20,15 +20,14 @@ interface Thread {
   idleTimer: NodeJS.Timeout | undefined;
 }
 
-/** One core stays with the event loop; more than four comparisons are never under way. */
+/** One core stays free for the event loop; the authenticator starts at most four comparisons. */
 const MAX_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
 /** A thread takes as much memory as all keys and calls together, and starts in less time than one comparison. */
 const IDLE_MS = 5000;
 
 /**
- * Compares keys in worker threads: neither the event loop nor the pool that DNS and files use ever waits
- * for bcrypt. Threads start when first needed and end after `idleMs` without work; none keeps the process
- * alive. `spawn` starts a thread whose code calls runVerifierWorker.
+ * Compares keys in threads of its own, so that neither the event loop nor Node's pool waits for bcrypt. Threads start when
+ * needed and end after `idleMs` without work; none keeps the process alive. `spawn` starts one that calls runVerifierWorker.
  */
 export function createVerifier(options: {
   readonly spawn: () => Worker;

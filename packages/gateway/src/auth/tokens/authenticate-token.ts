@@ -9,7 +9,7 @@ import type { ApiKeyPrincipal } from '../../core/principal.ts';
 import { REFUSED_KEY, type Challenges } from './challenges.ts';
 import type { TokenCaller, TokenPrincipals } from './token-principals.ts';
 
-/** What a gateway that takes tokens does and says beyond what it does for keys; each `refuse` notes why in the log. */
+/** What a gateway does beyond keys when it takes tokens. Each `refuse` notes the reason for the log. */
 export interface TokenAuthentication {
   /** Answers at once for every token in use. Throws, or rejects with, CallError (401, 503). */
   authenticate(exchange: Exchange, token: string): TokenCaller | Promise<TokenCaller>;
@@ -27,7 +27,6 @@ export function createTokenAuthentication(options: {
 }): TokenAuthentication {
   const { verifier, principals, challenges } = options;
 
-  /** What was noted of the caller before stays. */
   function note(exchange: Exchange, failure: AuthFailure, issuer?: Issuer): void {
     const { caller = UNKNOWN_CALLER } = exchange.log;
     exchange.log.caller = { ...caller, issuer: issuer?.name ?? caller.issuer, auth_failure: failure };
@@ -91,7 +90,6 @@ export function createTokenAuthentication(options: {
   };
 }
 
-/** As it stands in the first line of the request. */
 function targetOf({ request }: Exchange): string {
   return request.url ?? '';
 }

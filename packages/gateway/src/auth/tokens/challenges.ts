@@ -1,19 +1,19 @@
 import type { Issuer } from '@svc/identity';
 
-/** What `WWW-Authenticate` says, by why a request is refused; `target` is the request's, as it stands in its first line. */
+/** What `WWW-Authenticate` says, by the reason of the refusal. `target` is that of the request line. */
 export interface Challenges {
   noCredential(target: string): string;
   refusedToken(target: string, expired: boolean): string;
   insufficientScope(target: string): string;
 }
 
-/** Of a key: with more in it, clients would begin a login. */
+/** For a wrong key: with more in it, clients would begin a login. */
 export const REFUSED_KEY = 'Bearer';
 
 const EXPIRED = 'the access token has expired';
 const NOT_VALID = 'the access token is not valid for this resource';
 
-/** `metadataUrl` is where the description of the resource is served; with a slash behind it for `/mcp/`. */
+/** `metadataUrl` serves the description of the resource; for `/mcp/` a slash is added. */
 export function createChallenges(metadataUrl: string, issuers: readonly Issuer[]): Challenges {
   const scopes = advertisedScopes(issuers);
   const scope = scopes.length === 0 ? [] : [`scope="${scopes.join(' ')}"`];
@@ -33,7 +33,6 @@ export function createChallenges(metadataUrl: string, issuers: readonly Issuer[]
   };
 }
 
-/** What clients are told to ask for, each once, in the order of the issuers. */
 export function advertisedScopes(issuers: readonly Issuer[]): readonly string[] {
   return [...new Set(issuers.flatMap(({ advertise, scopes }) => (advertise ? scopes : [])))];
 }

@@ -14,24 +14,21 @@ import { createTokenPrincipals } from './token-principals.ts';
 export interface OpenTokens {
   readonly authentication: TokenAuthentication;
   readonly counters: TokenCounters;
-  /** Ends what fetches keys in the background. */
   close(): void;
 }
 
-/** All that takes tokens of these issuers, whose keys are fetched from now on. */
+/** Takes tokens of these issuers, and fetches their keys from now on. */
 export function openTokens(options: {
-  /** For whose callers. */
   readonly service: string;
   readonly issuers: readonly Issuer[];
   readonly clockSkewMs: number;
   readonly refreshMs: number;
   readonly maxStaleMs: number;
-  /** Where the description of the resource is served. */
   readonly metadataUrl: string;
   readonly sharePermissions: SharePermissions;
   readonly fetchBytes: FetchBytes;
   readonly onKeys: (event: KeysEvent) => void;
-  /** Where another process fetches the keys. */
+  /** For processes in which another one fetches the keys. */
   readonly openKeySet?: ((issuer: Issuer, onChange: () => void) => KeySet) | undefined;
 }): OpenTokens {
   const verifier = createTokenVerifier(options, options.fetchBytes);

@@ -10,7 +10,6 @@ import type { Permissions } from '../../core/permission.ts';
 import type { SharePermissions } from '../permission-sets.ts';
 import type { TokenPrincipal } from '../../core/principal.ts';
 
-/** Who presents a verified token. */
 export interface TokenCaller {
   readonly principal: TokenPrincipal;
   /** The subject as logs may have it. */
@@ -19,7 +18,6 @@ export interface TokenCaller {
   readonly lacksScope: boolean;
 }
 
-/** What is the same for every request with this token. */
 type Remembered = Omit<TokenCaller, 'principal'> & Pick<TokenPrincipal, 'id' | 'permissions'>;
 
 export type TokenPrincipals = (
@@ -28,7 +26,7 @@ export type TokenPrincipals = (
   refuseAsTooOld: TokenPrincipal['refuseAsTooOld'],
 ) => TokenCaller;
 
-/** What is dear is made once for a token, for as long as its verification is remembered; the token is kept nowhere. */
+/** Makes what is expensive once for a token, while its verification is remembered. The token itself is not kept. */
 export function createTokenPrincipals(
   sharePermissions: SharePermissions,
   service: string = DEFAULT_SERVICE,
@@ -67,7 +65,6 @@ export function createTokenPrincipals(
   };
 }
 
-/** All that the grants at these places permit together. */
 function grantedBy(issuer: Issuer, places: readonly number[]): Permissions {
   const names = new Set<string>();
   for (const place of places) {

@@ -1,16 +1,16 @@
 import { bytesOf, type AnswerPart } from '../../../http/response-writer.ts';
 import type { RpcError } from './rpc-error.ts';
 
-/** What goes back for one message, or for a batch of them. */
+/** The answer to one message, or to a batch. */
 export interface Answer {
   readonly status: number;
-  /** Names and values in turn, besides those of every answer. */
+  /** Names and values in turn. */
   readonly headers?: readonly string[];
-  /** JSON; empty for what is not answered: a notification, a cancelled call. */
+  /** JSON; empty for a notification and a cancelled call. */
   readonly parts: readonly AnswerPart[];
-  /** The end of a long one, made as it is taken. */
+  /** The end of a long answer, made as the caller takes it. */
   readonly rest?: Iterable<Uint8Array> | undefined;
-  /** To be called once the parts need no more memory. */
+  /** Must be called when the parts need no more memory. */
   readonly release?: (() => void) | undefined;
 }
 
@@ -22,7 +22,6 @@ export function resultAnswer(id: string, result: string, headers: readonly strin
   return { status: 200, headers, parts: [Buffer.from(body)] };
 }
 
-/** Without an id where none could be read. */
 export function errorAnswer(id: string | undefined, { code, message, data, status }: RpcError): Answer {
   const error = JSON.stringify({ code, message, data });
   const head = id === undefined ? '{"jsonrpc":"2.0"' : `{"jsonrpc":"2.0","id":${id}`;
@@ -31,7 +30,6 @@ export function errorAnswer(id: string | undefined, { code, message, data, statu
 
 const [OPEN, COMMA, CLOSE] = ['[', ',', ']'].map((text) => Buffer.from(text));
 
-/** In the order of the requests. */
 export function batchAnswer(answers: readonly Answer[]): Answer {
   const parts = answers.flatMap((answer, at) => [
     at === 0 ? OPEN : COMMA,
@@ -60,7 +58,7 @@ export function* asEventStream(parts: Iterable<AnswerPart>): Generator<Uint8Arra
   yield EVENT_END;
 }
 
-/** Line breaks stand between the tokens of JSON only, where a blank says the same. */
+/** JSON has line breaks only between tokens, where a blank means the same. */
 function onOneLine(json: Uint8Array): Uint8Array {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
   const line = Buffer.from(json);
@@ -70,11 +68,10 @@ function onOneLine(json: Uint8Array): Uint8Array {
   return line;
 }
 
-/** Clients send few different ones; this many are remembered before starting over. */
 const REMEMBERED = 100;
 const known = new Map<string, boolean>();
 
-/** Whether a client takes an event stream and no JSON. */
+/** Whether a client accepts an event stream and no JSON. */
 export function wantsEventStream(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const before = known.get(accept);

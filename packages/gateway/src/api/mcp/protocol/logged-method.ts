@@ -1,4 +1,4 @@
-/** What clients of any revision may ask for, whether or not it is served. */
+/** The methods of all revisions, whether or not the gateway serves them. */
 const METHODS: ReadonlySet<string> = new Set([
   'initialize',
   'ping',
@@ -26,7 +26,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'notifications/roots/list_changed',
 ]);
 
-/** A method as the log names it: what else callers may write is theirs to choose. */
+/** The method as the log names it. Callers can write anything else, so that is not logged. */
 export function loggedMethod(method: string): string {
   return METHODS.has(method) ? method : 'unknown';
 }

@@ -1,20 +1,16 @@
 import { rawMember } from '@svc/protocol';
 import { RPC, RpcError } from './rpc-error.ts';
 
-/** One JSON-RPC message of a client. */
 export interface Message {
   /** The id as JSON; undefined for a notification. */
   readonly id: string | undefined;
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
-  /** All of it, as it was sent. */
+  /** The whole message, as it was sent. */
   readonly raw: Buffer;
 }
 
-/**
- * `value` is what `raw` says. Throws RpcError (400): -32600 for what is no JSON-RPC 2.0 request or notification of
- * MCP, which knows string and integer ids and named parameters only.
- */
+/** `value` is the parsed `raw`. Throws RpcError (400, -32600) when it is no JSON-RPC 2.0 request or notification of MCP. */
 export function readMessage(value: unknown, raw: Buffer): Message {
   if (!isObject(value)) throw invalid('a message is a JSON object');
   if (value['jsonrpc'] !== '2.0') throw invalid('jsonrpc must be "2.0"');
@@ -30,19 +26,19 @@ export function readMessage(value: unknown, raw: Buffer): Message {
   return { id, method, params: {}, raw };
 }
 
-/** The id, as JSON, of what may be no message; undefined when none can be told. */
+/** The id, as JSON, of what may be no message; undefined when it has none. */
 export function idOf(value: unknown, raw: Buffer): string | undefined {
   return isObject(value) ? idText(value['id'], raw, 'id') : undefined;
 }
 
-/** Of a `notifications/cancelled`, the id of the request, as `idOf` has it; undefined when it names none. */
+/** The id of the request that `notifications/cancelled` names, as `idOf` returns it. */
 export function cancelledIdOf({ params, raw }: Message): string | undefined {
   return idText(params['requestId'], raw, 'params', 'requestId');
 }
 
 function idText(id: unknown, raw: Buffer, ...path: readonly string[]): string | undefined {
   if (!isId(id)) return undefined;
-  // Integers beyond 2^53 have lost digits by now.
+  // Parsing has lost digits of integers beyond 2^53.
   return typeof id === 'string' || Number.isSafeInteger(id)
     ? JSON.stringify(id)
     : rawMember(raw, ...path)?.toString();

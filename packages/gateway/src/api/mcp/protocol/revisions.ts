@@ -3,13 +3,10 @@ import type { RequestHeaders } from '../../../http/request/headers.ts';
 import { isObject, type Message } from './message.ts';
 import { RPC, RpcError } from './rpc-error.ts';
 
-/**
- * `STATELESS` is the first revision without handshake: each request says in `_meta` what it speaks. Clients of the others,
- * newest first, begin with `initialize`.
- */
+/** In the first revision without handshake, each request names its revision in `_meta`; in the others, newest first, clients begin with `initialize`. */
 const [STATELESS, ...EARLIER] = MCP_REVISIONS;
 const WITH_HANDSHAKE: readonly string[] = EARLIER;
-/** Where a body may hold several messages; also the revision of who names none. */
+/** The revisions in which a body may hold several messages; UNNAMED is that of clients that name none. */
 const WITH_BATCHES: ReadonlySet<string> = new Set(['2025-03-26', '2024-11-05']);
 const UNNAMED = '2025-03-26';
 
@@ -20,17 +17,13 @@ const META_CAPABILITIES = `${META}clientCapabilities`;
 
 export type Era = 'handshake' | 'stateless';
 
-/** The rules of the revisions that a gateway serves. */
 export interface Revisions {
   readonly served: readonly string[];
-  /** What `initialize` settles on. Throws RpcError (400) where every revision that is served goes without it. */
+  /** The revision that `initialize` agrees on. Throws RpcError (400) when no served revision has a handshake. */
   readonly negotiate: (requested: unknown) => string;
-  /** Throws RpcError (400) where the client's revision has no batches, or is not served. */
+  /** Throws RpcError (400) when the client's revision has no batches, or is not served. */
   readonly checkBatchAllowed: (headers: RequestHeaders) => void;
-  /**
-   * Which rules a request goes by: those it claims in `_meta`, else those of its header. Throws RpcError (400) for a
-   * revision that is not served, and for a stateless request that lacks or contradicts what it must carry.
-   */
+  /** The rules that a request claims in `_meta`, else in its header. Throws RpcError (400) when they are not kept or served. */
   readonly eraOf: (message: Message, headers: RequestHeaders) => Era;
 }
 
@@ -67,7 +60,7 @@ export function createRevisions(served: readonly string[]): Revisions {
       const meta = isObject(params['_meta']) ? params['_meta'] : {};
       const header = namedRevision(headers);
       if (!Object.hasOwn(meta, META_VERSION)) {
-        // It settles the revision itself.
+        // `initialize` itself settles the revision.
         if (method === 'initialize' && header !== STATELESS) return 'handshake';
         if (header !== undefined && !served.includes(header)) throw unsupported(header);
         if (header === STATELESS) throw lacking(META_VERSION);
@@ -89,7 +82,6 @@ export function createRevisions(served: readonly string[]): Revisions {
   };
 }
 
-/** Throws RpcError (400) when it is named more than once. */
 function namedRevision({ mcpProtocolVersion, repeated }: RequestHeaders): string | undefined {
   if (!repeated.includes('mcp-protocol-version')) return mcpProtocolVersion?.trim();
   throw new RpcError(RPC.headerMismatch, 'the header mcp-protocol-version came more than once', {
@@ -97,12 +89,11 @@ function namedRevision({ mcpProtocolVersion, repeated }: RequestHeaders): string
   });
 }
 
-/** Of a stateless `tools/call`. Throws RpcError (400). */
 export function checkNameHeader(headers: RequestHeaders, name: string): void {
   requireHeader(headers, 'mcp-name', decoded(headers.mcpName?.trim()), name);
 }
 
-/** A proxy between the client and the gateway may have decided by the header. */
+/** The header must match: a proxy before the gateway may have decided by it. */
 function requireHeader(
   { repeated }: RequestHeaders,
   header: string,
@@ -114,7 +105,7 @@ function requireHeader(
   throw new RpcError(RPC.headerMismatch, `the header ${header} ${problem}`, { status: 400 });
 }
 
-/** `=?base64?...?=` holds what a header cannot. Throws RpcError (400) when it is not the one spelling of its bytes. */
+/** `=?base64?...?=` holds what a header cannot. Throws RpcError (400) when it is not the canonical spelling. */
 function decoded(value: string | undefined): string | undefined {
   const base64 = /^=\?base64\?(.*)\?=$/.exec(value ?? '')?.[1];
   if (base64 === undefined) return value;

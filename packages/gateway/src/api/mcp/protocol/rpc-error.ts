@@ -14,10 +14,8 @@ export const RPC = {
 /** A request that JSON-RPC answers with an error; `message` is public. */
 export class RpcError extends Error {
   readonly code: number;
-  /** Of the HTTP answer. */
   readonly status: number;
   readonly data: unknown;
-  /** What the log says of it. */
   readonly logCode: CallErrorCode;
   constructor(
     code: number,

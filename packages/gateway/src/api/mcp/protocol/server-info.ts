@@ -7,7 +7,6 @@ export interface Identity {
   readonly serverInfo: string;
   /** A member with a comma before it, or nothing. */
   readonly instructions: string;
-  /** Around every result of an era. */
   readonly frames: Readonly<Record<Era, ResultFrame>>;
 }
 

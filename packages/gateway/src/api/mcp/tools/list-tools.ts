@@ -8,15 +8,14 @@ import { whenKnown } from '../../../core/when-known.ts';
 import { RPC, RpcError } from '../protocol/rpc-error.ts';
 import { toolsOf, type Tool } from './tool.ts';
 
-/** What one principal sees of the tools. */
 export interface Page {
-  /** JSON array. */
+  /** A JSON array. */
   readonly tools: Uint8Array;
-  /** Asks for the next page; undefined on the last. */
+  /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
 
-/** Throws RpcError -32602 for a cursor that was not given to this principal, or not for these tools. */
+/** Throws RpcError -32602 for a cursor that was not given to this principal for these tools. */
 export type ListTools = (
   description: Description,
   principal: Principal,
@@ -26,14 +25,11 @@ export type ListTools = (
 const PAGE_SIZE = 200;
 const CURSOR_LENGTH = 22;
 
-/** The tools that are shown to some. */
 interface Catalogue {
   readonly pages: readonly Uint8Array[];
-  /** Changes with any of them. */
   readonly digest: Buffer;
 }
 
-/** Each page is made once for those who see the same. */
 export function createListTools(outputSchemas: boolean = true): ListTools {
   const all = new WeakMap<Description, readonly Tool[]>();
 
@@ -77,14 +73,14 @@ function* createCatalogue(all: Sliced<readonly Tool[]>, shows: Shows): Sliced<Ca
   return { pages, digest: digest.digest() };
 }
 
-/** `pages` when no page has this cursor. Clients may send null for the first. */
+/** `pages` when no page has this cursor. Clients may send null for the first page. */
 function pageIndex(cursor: unknown, pages: number, cursorOfPage: (page: number) => string): number {
   if (cursor === undefined || cursor === null) return 0;
   for (let page = 1; page < pages; page++) if (cursorOfPage(page) === cursor) return page;
   return pages;
 }
 
-/** The same in every gateway that serves these tools and keys, so that any of them can go on. */
+/** The same in every gateway that serves these tools and keys, so that any gateway can continue the list. */
 function cursorOf({ digest }: Catalogue, principal: Principal, page: number): string {
   const hash = createHash('sha256').update(digest).update(`${principal.id}\n${page}`);
   return hash.digest('base64url').slice(0, CURSOR_LENGTH);

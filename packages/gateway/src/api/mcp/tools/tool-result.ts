@@ -3,12 +3,8 @@ import type { CallResult } from '../../../calls/call-capability.ts';
 import type { CallError } from '../../../core/call-error.ts';
 import type { Answer } from '../protocol/answer.ts';
 
-/**
- * JSON is put together as text in which each character is one byte of its UTF-8: such a text is quoted and written
- * out several times faster, and what JSON escapes is ASCII.
- */
+/** JSON is built as text in which each character is one byte of UTF-8: that is quoted and written several times faster. */
 const BYTES = 'latin1';
-/** Longer rows are quoted piece by piece, as the caller takes them. */
 const PIECE_BYTES = 65_536;
 
 const CUT = JSON.stringify({
@@ -27,7 +23,7 @@ export interface ResultFrame {
   readonly tail: string;
 }
 
-/** The rows twice, as the protocol has it: for programs in `structuredContent`, for models as text. */
+/** The rows twice, as the protocol requires: for programs in `structuredContent`, for models as text. */
 export function rowsAnswer(id: string, frame: ResultFrame, result: CallResult): Answer {
   const { buffer, byteOffset, byteLength } = joinPieces(result.rows);
   const rows = Buffer.from(buffer, byteOffset, byteLength);
@@ -57,7 +53,6 @@ function* inPieces(rows: Buffer, between: string, tail: string): Generator<Uint8
   yield Buffer.from(tail, BYTES);
 }
 
-/** A call that failed, in words that a model can act on. */
 export function failedAnswer(id: string, frame: ResultFrame, error: CallError, requestId: string): Answer {
   const content = JSON.stringify([{ type: 'text', text: explain(error, requestId) }]);
   const result = `${frame.head}"content":${content},"isError":true${frame.tail}`;

@@ -9,7 +9,7 @@ export interface Tool {
   readonly json: string;
 }
 
-/** True of every capability: the service is read-only, and one database is all it reaches. */
+/** True of every capability: it only reads, and reaches one database. */
 const ANNOTATIONS = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -54,7 +54,7 @@ function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
-/** A text that grows by single characters to megabytes takes much more memory than it has characters. */
+/** A string that grows to megabytes by small parts takes much more memory than its characters. */
 const PIECE_CHARACTERS = 32_768;
 
 type Add = (text: string) => void;
@@ -92,7 +92,7 @@ function* printArray(items: Iterable<unknown>, print: Print, add: Add): Sliced<v
   add(separator === '[' ? '[]' : ']');
 }
 
-/** Without the title that is for generated types, since a tool has one of its own. */
+/** Without the title, which is for generated types: a tool has a title of its own. */
 function printInput(schema: unknown, add: Add): Sliced<void> {
   const wayOf = (key: string): Print => (key === 'properties' ? printParameters : printAsIs);
   return printObject(membersOf(schema, ['title']), wayOf, add);
@@ -104,10 +104,7 @@ function printParameters(parameters: unknown, add: Add): Sliced<void> {
     : printAsIs(parameters, add);
 }
 
-/**
- * Clients stumble over unions, and null says no more than leaving the parameter out. It is taken all the same when
- * a model sends it.
- */
+/** Clients stumble over unions, and null means the same as a missing parameter. A model may still send it. */
 function* printWithoutNull(schema: unknown, add: Add): Sliced<void> {
   const types = at(schema, 'type');
   if (!Array.isArray(types)) return yield* printAsIs(schema, add);
@@ -126,13 +123,10 @@ function printNotNull(values: unknown, add: Add): Sliced<void> {
   return printArray(notNull(values), printAsIs, add);
 }
 
-/** Formats that hold for every value, since what leaves is made by them. */
+/** The gateway itself makes values of these formats, so they always hold. */
 const KEPT_FORMATS: ReadonlySet<unknown> = new Set(['date', 'date-time']);
 
-/**
- * Without the formats that the capability file gives fields: nobody checks them, and clients of the official SDKs refuse a
- * whole answer for one value that has another.
- */
+/** Without the formats of the capability file: nothing checks them, and the official SDKs refuse an answer for one misfit. */
 function* printOutput(schema: unknown, add: Add): Sliced<void> {
   if (Array.isArray(schema)) yield* printArray(schema, printOutput, add);
   else if (isObject(schema)) {
