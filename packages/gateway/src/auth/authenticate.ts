@@ -5,7 +5,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Authentication, Authenticator } from './api-keys/authenticator.ts';
 import { isToken, readCredential } from './credential.ts';
 import type { Principal } from '../core/principal.ts';
-import type { TokenAuthentication } from './tokens/authenticate-token.ts';
+import type { TokenAuthentication } from './tokens/open-tokens.ts';
 
 /** Answers at once for every key and token in use, unless another process keeps their rate. */
 export type Authenticate = (exchange: Exchange) => Principal | Promise<Principal>;

@@ -7,7 +7,7 @@ import { parseDescription } from '../agents/description.ts';
 import { toolsOf } from '../api/mcp/tools/tool.ts';
 import { renderDocument } from '../api/openapi/document.ts';
 import { createCatalog } from './catalog.ts';
-import { describedFields } from './described-fields.ts';
+import { describedFields } from './visible-operations.ts';
 import { offering } from './offer.testing.ts';
 
 const PREFIX = '/api/v1/capabilities/';

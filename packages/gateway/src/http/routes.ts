@@ -15,39 +15,29 @@ export type Route =
 const READ = ['GET', 'HEAD'];
 const CALL_TEMPLATE = '/api/v1/capabilities/{name}';
 const CALL_METHODS = ['POST'];
-const MCP: Route = { kind: 'mcp', template: '/mcp', methods: ['POST'], service: DEFAULT_SERVICE };
 
 export type Routes = ReadonlyMap<string, Route>;
 
 /** `target` as it stands in the request line; undefined for an unknown path. */
 export type FindRoute = (target: string) => Route | undefined;
 
-const OPENAPI: Route = {
-  kind: 'openapi',
-  template: '/openapi.json',
-  methods: READ,
-  service: DEFAULT_SERVICE,
-};
-const READY: Route = { kind: 'ready', template: '/readyz', methods: READ, service: undefined };
+const MCP: Route = { kind: 'mcp', template: '/mcp', methods: ['POST'], service: DEFAULT_SERVICE };
+const OPENAPI = '/openapi.json';
 
 export const FIXED_ROUTES: Routes = new Map<string, Route>([
   ['/mcp', MCP],
   // Never a redirect: clients drop the key when they follow one.
   ['/mcp/', MCP],
-  ['/openapi.json', OPENAPI],
+  [OPENAPI, { kind: 'openapi', template: OPENAPI, methods: READ, service: DEFAULT_SERVICE }],
   ['/healthz', { kind: 'health', template: '/healthz', methods: READ, service: undefined }],
-  ['/readyz', READY],
+  ['/readyz', { kind: 'ready', template: '/readyz', methods: READ, service: undefined }],
   ['/ws/agent', { kind: 'agent', template: '/ws/agent', methods: ['GET'], service: undefined }],
 ]);
 
 const SERVICE_PREFIX = '/s/';
 export const SERVICE_TEMPLATE = '/s/{service}';
-const SERVICE_ROUTES: Routes = new Map([
-  ['/mcp', MCP],
-  ['/mcp/', MCP],
-  ['/openapi.json', OPENAPI],
-  ['/readyz', READY],
-]);
+/** The fixed paths that each service has, besides those of calls. */
+const SERVICE_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', OPENAPI, '/readyz']);
 
 export interface FurtherRoutes {
   /** Paths that depend on the configuration; looked up last. */
@@ -91,6 +81,6 @@ function serviceRoute(path: string): Route | undefined {
   if (rest.startsWith(CAPABILITY_PATH_PREFIX)) {
     return callRoute(rest, `${SERVICE_TEMPLATE}${CALL_TEMPLATE}`, service);
   }
-  const route = SERVICE_ROUTES.get(rest);
+  const route = SERVICE_PATHS.has(rest) ? FIXED_ROUTES.get(rest) : undefined;
   return route && { ...route, template: `${SERVICE_TEMPLATE}${route.template}`, service };
 }

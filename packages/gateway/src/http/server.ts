@@ -146,15 +146,12 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       case 'call':
         return handlersOf(exchange, route.service).call(exchange, route.capability);
       case 'mcp':
-        return handlersOf(exchange, route.service).mcp(exchange);
       case 'openapi':
-        return handlersOf(exchange, route.service).openapi(exchange);
-      case 'health':
-        return handlers.health(exchange);
       case 'ready':
-        return handlersOf(exchange, route.service).ready(exchange);
+        return handlersOf(exchange, route.service)[route.kind](exchange);
+      case 'health':
       case 'agent':
-        return handlers.agent(exchange);
+        return handlers[route.kind](exchange);
       case 'metadata':
         return metadata?.serve(exchange);
       case 'console':

@@ -26,24 +26,16 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
     exchange.log.source = address;
     exchange.sourceBucket = bucket;
     if (refusal !== undefined) {
-      exchange.sendError(refusal.code, refusal.message, refusal.headers);
-      return undefined;
+      return refuse(exchange, refusal.code, refusal.message, refusal.headers);
     }
     if (place > MAX_PIPELINED) {
       const message = 'too many requests wait on this connection: send the next after an answer';
-      exchange.sendError('GATEWAY_RATE_LIMITED', message);
-      return undefined;
+      return refuse(exchange, 'GATEWAY_RATE_LIMITED', message);
     }
     const fault = messageFault(exchange);
-    if (fault !== undefined) {
-      exchange.sendError('GATEWAY_INVALID_REQUEST', fault);
-      return undefined;
-    }
+    if (fault !== undefined) return refuse(exchange, 'GATEWAY_INVALID_REQUEST', fault);
     const route = findRoute(request.url ?? '');
-    if (route === undefined) {
-      exchange.sendError('GATEWAY_NOT_FOUND');
-      return undefined;
-    }
+    if (route === undefined) return refuse(exchange, 'GATEWAY_NOT_FOUND');
     exchange.log.route = route.template;
     if (route.kind === 'metadata') exchange.cors = ANY_PAGE_MAY_READ;
     if (request.method === 'OPTIONS') {
@@ -54,8 +46,8 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
       }
     }
     if (!route.methods.includes(request.method ?? '')) {
-      exchange.sendError('GATEWAY_METHOD_NOT_ALLOWED', undefined, ['Allow', route.methods.join(', ')]);
-      return undefined;
+      const allow = ['Allow', route.methods.join(', ')];
+      return refuse(exchange, 'GATEWAY_METHOD_NOT_ALLOWED', undefined, allow);
     }
     return route;
   }
@@ -72,6 +64,11 @@ export function createValidateRequest(sourcePolicy: SourcePolicy, findRoute: Fin
       routeOf(exchange, place, decision),
     );
   };
+}
+
+function refuse(exchange: Exchange, ...error: Parameters<Exchange['sendError']>): undefined {
+  exchange.sendError(...error);
+  return undefined;
 }
 
 /** What is wrong with the message by the rules of HTTP; undefined when nothing is. */

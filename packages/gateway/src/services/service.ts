@@ -7,8 +7,7 @@ import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
 import { createRevisions } from '../api/mcp/protocol/revisions.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
 import type { Sessions } from '../api/mcp/sessions.ts';
-import type { DocumentOptions } from '../api/openapi/document.ts';
-import { createOpenApiHandler } from '../api/openapi/serve.ts';
+import { createOpenApiHandler, type DocumentOptions } from '../api/openapi/document.ts';
 import { createProtectedResource, type ProtectedResource } from '../api/protected-resource.ts';
 import { createRestCall } from '../api/rest/call.ts';
 import { createRegistry, type Registry } from '../agents/registry.ts';
@@ -21,7 +20,7 @@ import { createCallCapability, type CallCapability } from '../calls/call-capabil
 import { createAgentWait } from '../calls/wait-for-agent.ts';
 import { createPermitCall } from '../calls/permit-call.ts';
 import { createCatalog, type Catalog } from '../catalog/catalog.ts';
-import { describedFields } from '../catalog/described-fields.ts';
+import { describedFields } from '../catalog/visible-operations.ts';
 import type { GatewayConfig, TokenConfig } from '../config/model.ts';
 import type { Compressor } from '../http/compress.ts';
 import type { BodyLimits } from '../http/request/json-body.ts';

@@ -3,9 +3,8 @@ import { rateLimited } from '../../core/call-error.ts';
 import type { CallLog, Exchange } from '../../http/exchange.ts';
 import type { RequestLimiter } from '../../access/rate-limit.ts';
 import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './protocol/answer.ts';
-import { idOf, readMessage } from './protocol/message.ts';
+import { badRequest, idOf, readMessage, RPC, RpcError } from './protocol/message.ts';
 import type { Revisions } from './protocol/revisions.ts';
-import { RPC, RpcError } from './protocol/rpc-error.ts';
 import type { Sender, ServeMessage } from './serve-message.ts';
 
 export interface BatchContext {
@@ -34,7 +33,7 @@ export async function serveBatch(
   const largest = Math.min(BATCH_MAX, rateLimiter?.burst ?? BATCH_MAX, principalRate?.burst ?? BATCH_MAX);
   if (values.length === 0 || values.length > largest) {
     const size = largest === 1 ? '1 message' : `1 to ${largest} messages`;
-    throw new RpcError(RPC.invalidRequest, `a batch holds ${size}`, { status: 400 });
+    throw badRequest(RPC.invalidRequest, `a batch holds ${size}`);
   }
   // The request itself has been counted, and counts again on a retry.
   const further = values.length - 1;

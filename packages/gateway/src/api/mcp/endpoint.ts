@@ -8,9 +8,8 @@ import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Principal } from '../../core/principal.ts';
 import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
 import { serveBatch } from './batch.ts';
-import { idOf, readMessage } from './protocol/message.ts';
+import { badRequest, idOf, readMessage, RPC, RpcError } from './protocol/message.ts';
 import type { Revisions } from './protocol/revisions.ts';
-import { RPC, RpcError } from './protocol/rpc-error.ts';
 import type { ServeMessage } from './serve-message.ts';
 
 export interface McpOptions {
@@ -72,7 +71,7 @@ function parse(body: Buffer): unknown {
     return parseStrictJson(body, JSON_DEPTH_MAX + around);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    throw new RpcError(RPC.parseError, `the body is refused: ${error.message}`, { status: 400 });
+    throw badRequest(RPC.parseError, `the body is refused: ${error.message}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { INITIAL_CREDIT_BYTES, rawMember } from '@svc/protocol';
+import { INITIAL_CREDIT_BYTES, rawMember, type Description } from '@svc/protocol';
 import type { Caller, PermitCall } from '../../calls/permit-call.ts';
 import { CallError, CallerGone } from '../../core/call-error.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
@@ -7,13 +7,10 @@ import type { RequestHeaders } from '../../http/request/headers.ts';
 import type { GatewayTraces } from '../../telemetry/traces.ts';
 import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './protocol/answer.ts';
 import { createListTools } from './tools/list-tools.ts';
-import { identityOf } from './protocol/server-info.ts';
-import { loggedMethod } from './protocol/logged-method.ts';
-import { cancelledIdOf, isObject, type Message } from './protocol/message.ts';
-import { checkNameHeader, type Era, type Revisions } from './protocol/revisions.ts';
-import { RPC, RpcError } from './protocol/rpc-error.ts';
+import { cancelledIdOf, isObject, loggedMethod, RPC, RpcError, type Message } from './protocol/message.ts';
+import { checkNameHeader, META_SERVER_INFO, type Era, type Revisions } from './protocol/revisions.ts';
 import type { Sessions } from './sessions.ts';
-import { failedAnswer, rowsAnswer } from './tools/tool-result.ts';
+import { failedAnswer, rowsAnswer, type ResultFrame } from './tools/tool-result.ts';
 
 export interface ServeMessageOptions {
   readonly catalog: Catalog;
@@ -198,4 +195,29 @@ function argumentBytes(args: unknown, message: Buffer): Uint8Array {
 
 function bytesOf(pieces: readonly Uint8Array[]): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Who answers, as JSON texts. */
+interface Identity {
+  readonly serverInfo: string;
+  /** A member with a comma before it, or nothing. */
+  readonly instructions: string;
+  readonly frames: Readonly<Record<Era, ResultFrame>>;
+}
+
+/** `version` is the gateway's. Title and instructions are those of the capability file, once an agent told them. */
+function identityOf(description: Description | undefined, version: string): Identity {
+  const { title, description: text } = description?.openapi.info ?? {};
+  const serverInfo = JSON.stringify({ name: 'svc-gateway', title, version });
+  return {
+    serverInfo,
+    instructions: text === undefined ? '' : `,"instructions":${JSON.stringify(text)}`,
+    frames: {
+      handshake: { head: '{', tail: '}' },
+      stateless: {
+        head: '{"resultType":"complete",',
+        tail: `,"_meta":{"${META_SERVER_INFO}":${serverInfo}}}`,
+      },
+    },
+  };
 }

@@ -1,7 +1,7 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createAbort, type AbortSignalLike } from '@svc/edge';
 import type { RequestHeaders } from '../../http/request/headers.ts';
 import type { Principal } from '../../core/principal.ts';
-import { createSessionIds, SESSION_ID_FORM } from './session-id.ts';
 
 interface SessionSender {
   readonly principal: Principal;
@@ -16,6 +16,12 @@ interface CancellableCall {
   /** Must be called when the call is over, however it ended. */
   end(): void;
 }
+
+/** Every issued id: 48 bytes as base64url, a nonce and its signature. */
+const SESSION_ID_FORM = /^[\w-]{64}$/;
+const NONCE_BYTES = 16;
+/** All sessions count as sessions of this service. */
+const SERVICE = 'default';
 
 /** Call sessions of MCP: those of the revisions before 2026-07-28. */
 export interface Sessions {
@@ -36,8 +42,16 @@ export interface Sessions {
  * signature. `cancelAnywhere` cancels a call by its name when other processes may have it.
  */
 export function createSessions(secret: Uint8Array, cancelAnywhere?: (call: string) => void): Sessions {
-  const ids = createSessionIds(secret);
   const calls = new Map<string, readonly (() => void)[]>();
+
+  function signature(nonce: Uint8Array, principalId: string): Buffer {
+    return createHmac('sha256', secret).update(nonce).update(`${SERVICE}\0${principalId}`).digest();
+  }
+  function isIssued(session: string, principalId: string): boolean {
+    const bytes = Buffer.from(session, 'base64url');
+    const nonce = bytes.subarray(0, NONCE_BYTES);
+    return timingSafeEqual(bytes.subarray(NONCE_BYTES), signature(nonce, principalId));
+  }
 
   const countOf = (call: string): number => calls.get(call)?.length ?? 0;
   function abort(call: string): void {
@@ -45,7 +59,10 @@ export function createSessions(secret: Uint8Array, cancelAnywhere?: (call: strin
   }
 
   return {
-    open: (sender) => ids.issue(sender.principal.id),
+    open({ principal }) {
+      const nonce = randomBytes(NONCE_BYTES);
+      return Buffer.concat([nonce, signature(nonce, principal.id)]).toString('base64url');
+    },
     begin(sender, id, callerSignal) {
       const session = sessionIdOf(sender.headers);
       if (session === undefined) return undefined;
@@ -77,7 +94,7 @@ export function createSessions(secret: Uint8Array, cancelAnywhere?: (call: strin
     cancel(sender, id) {
       const principalId = sender.principal.id;
       const session = sessionIdOf(sender.headers);
-      if (session === undefined || !ids.isIssued(session, principalId)) return;
+      if (session === undefined || !isIssued(session, principalId)) return;
       const call = callName(session, principalId, id);
       if (cancelAnywhere !== undefined) cancelAnywhere(call);
       else if (countOf(call) === 1) abort(call);

@@ -2,9 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Sliced } from '@svc/edge';
 import type { Issuer } from '@svc/identity';
 import { printJsonInSlices, type Description } from '@svc/protocol';
+import type { Authenticate } from '../../auth/authenticate.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
 import { makeOf } from '../../catalog/long-descriptions.ts';
 import { createViews, type Shows, type ViewOf } from '../../catalog/views.ts';
 import { exposedOperations } from '../../catalog/visible-operations.ts';
+import { CallError } from '../../core/call-error.ts';
+import type { Exchange } from '../../http/exchange.ts';
 import { withTokenSecurity } from './token-security.ts';
 
 /** An OpenAPI document as one principal may see it, ready to send. */
@@ -20,6 +24,31 @@ export interface DocumentOptions {
   readonly issuers: readonly Issuer[];
   /** Whether keys may have to wait: for the list of revoked keys, or for the process that checks them. */
   readonly keysMayWait?: boolean;
+}
+
+export interface OpenApiOptions extends DocumentOptions {
+  readonly authenticate: Authenticate;
+  readonly catalog: Catalog;
+}
+
+/** GET /openapi.json: what all agents offer together, also while every agent is away. */
+export function createOpenApiHandler(options: OpenApiOptions): (exchange: Exchange) => Promise<void> {
+  const documentFor = createDocuments(options);
+  return async (exchange) => {
+    const principal = await options.authenticate(exchange);
+    const { catalog } = options;
+    // The long description of an agent may still be being read.
+    if (catalog.description === undefined) await catalog.upToDate;
+    const { description } = catalog;
+    if (description === undefined) throw new CallError('GATEWAY_AGENT_OFFLINE');
+    const { bytes, etag } = await documentFor(description, principal);
+    const candidates = exchange.headers.ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+    if (candidates?.includes(etag) === true || candidates?.includes('*') === true) {
+      exchange.send(304, ['ETag', etag], []);
+    } else {
+      exchange.send(200, ['ETag', etag], [bytes]);
+    }
+  };
 }
 
 export function createDocuments(

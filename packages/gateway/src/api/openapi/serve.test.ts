@@ -6,7 +6,7 @@ import { readCredential } from '../../auth/credential.ts';
 import { CallError } from '../../core/call-error.ts';
 import { keyPrincipal } from '../../core/principal.testing.ts';
 import { ask, startServer, type Answer, type StartedServer } from '../../http/server-by-hand.testing.ts';
-import { createOpenApiHandler } from './serve.ts';
+import { createOpenApiHandler } from './document.ts';
 
 let catalog: Catalog;
 let server: StartedServer;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csvLines } from './csv.ts';
+import { csvLines } from './row-formats.ts';
 
 function csvOf(json: string, names: readonly string[] = []): string {
   return Buffer.concat([...csvLines(Buffer.from(json), names)]).toString();

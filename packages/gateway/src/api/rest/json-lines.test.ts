@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonLines } from './json-lines.ts';
+import { jsonLines } from './row-formats.ts';
 
 function linesOf(json: string): string {
   return Buffer.concat([...jsonLines(Buffer.from(json))]).toString();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { bytesOf } from '../../../http/response-writer.ts';
 import { asEventStream, errorAnswer, wantsEventStream } from './answer.ts';
-import { RPC, RpcError } from './rpc-error.ts';
+import { RPC, RpcError } from './message.ts';
 
 test.each([
   [undefined, false],

@@ -1,5 +1,5 @@
 import { bytesOf, type AnswerPart } from '../../../http/response-writer.ts';
-import type { RpcError } from './rpc-error.ts';
+import type { RpcError } from './message.ts';
 
 /** The answer to one message, or to a batch. */
 export interface Answer {

@@ -1,5 +1,35 @@
-import { rawMember } from '@svc/protocol';
-import { RPC, RpcError } from './rpc-error.ts';
+import { rawMember, type CallErrorCode } from '@svc/protocol';
+
+/** JSON-RPC 2.0, section 5.1, and those that revision 2026-07-28 adds. */
+export const RPC = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  headerMismatch: -32020,
+  unsupportedProtocolVersion: -32022,
+} as const;
+
+/** A request that JSON-RPC answers with an error; `message` is public. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly status: number;
+  readonly data: unknown;
+  readonly logCode: CallErrorCode;
+  constructor(
+    code: number,
+    message: string,
+    options: { readonly status?: number; readonly data?: unknown; readonly logCode?: CallErrorCode } = {},
+  ) {
+    super(message);
+    this.name = 'RpcError';
+    this.code = code;
+    this.status = options.status ?? 200;
+    this.data = options.data;
+    this.logCode = options.logCode ?? 'GATEWAY_INVALID_REQUEST';
+  }
+}
 
 export interface Message {
   /** The id as JSON; undefined for a notification. */
@@ -52,6 +82,44 @@ function isId(value: unknown): boolean {
   return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
 }
 
+/** Also refused by HTTP. */
+export function badRequest(code: number, message: string, data?: unknown): RpcError {
+  return new RpcError(code, message, { status: 400, data });
+}
+
 function invalid(message: string): RpcError {
-  return new RpcError(RPC.invalidRequest, message, { status: 400 });
+  return badRequest(RPC.invalidRequest, message);
+}
+
+/** The methods of all revisions, whether or not the gateway serves them. */
+const METHODS: ReadonlySet<string> = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'prompts/list',
+  'prompts/get',
+  'completion/complete',
+  'logging/setLevel',
+  'subscriptions/listen',
+  'tasks/list',
+  'tasks/get',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
+  'notifications/initialized',
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+]);
+
+/** The method as the log names it. Callers can write anything else, so that is not logged. */
+export function loggedMethod(method: string): string {
+  return METHODS.has(method) ? method : 'unknown';
 }

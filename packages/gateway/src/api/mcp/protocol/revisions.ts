@@ -1,7 +1,6 @@
 import { MCP_REVISIONS } from '../../../config/mcp-revisions.ts';
 import type { RequestHeaders } from '../../../http/request/headers.ts';
-import { isObject, type Message } from './message.ts';
-import { RPC, RpcError } from './rpc-error.ts';
+import { badRequest, isObject, RPC, RpcError, type Message } from './message.ts';
 
 /** In the first revision without handshake, each request names its revision in `_meta`; in the others, newest first, clients begin with `initialize`. */
 const [STATELESS, ...EARLIER] = MCP_REVISIONS;
@@ -32,10 +31,8 @@ export function createRevisions(served: readonly string[]): Revisions {
   const withHandshake = WITH_HANDSHAKE.filter((revision) => served.includes(revision));
 
   function unsupported(requested: string): RpcError {
-    return new RpcError(RPC.unsupportedProtocolVersion, 'this protocol version is not served', {
-      status: 400,
-      data: { supported: served, requested },
-    });
+    const data = { supported: served, requested };
+    return badRequest(RPC.unsupportedProtocolVersion, 'this protocol version is not served', data);
   }
 
   return {
@@ -49,11 +46,8 @@ export function createRevisions(served: readonly string[]): Revisions {
       const revision = namedRevision(headers) ?? UNNAMED;
       if (!served.includes(revision)) throw unsupported(revision);
       if (!WITH_BATCHES.has(revision)) {
-        throw new RpcError(
-          RPC.invalidRequest,
-          `revision ${revision} has no batches; send one message a request`,
-          { status: 400 },
-        );
+        const message = `revision ${revision} has no batches; send one message a request`;
+        throw badRequest(RPC.invalidRequest, message);
       }
     },
     eraOf({ method, params }, headers) {
@@ -84,9 +78,7 @@ export function createRevisions(served: readonly string[]): Revisions {
 
 function namedRevision({ mcpProtocolVersion, repeated }: RequestHeaders): string | undefined {
   if (!repeated.includes('mcp-protocol-version')) return mcpProtocolVersion?.trim();
-  throw new RpcError(RPC.headerMismatch, 'the header mcp-protocol-version came more than once', {
-    status: 400,
-  });
+  throw badRequest(RPC.headerMismatch, 'the header mcp-protocol-version came more than once');
 }
 
 export function checkNameHeader(headers: RequestHeaders, name: string): void {
@@ -102,7 +94,7 @@ function requireHeader(
 ): void {
   if (value === expected && !repeated.includes(header)) return;
   const problem = value === undefined ? 'is missing' : 'does not match the body';
-  throw new RpcError(RPC.headerMismatch, `the header ${header} ${problem}`, { status: 400 });
+  throw badRequest(RPC.headerMismatch, `the header ${header} ${problem}`);
 }
 
 /** `=?base64?...?=` holds what a header cannot. Throws RpcError (400) when it is not the canonical spelling. */
@@ -111,9 +103,9 @@ function decoded(value: string | undefined): string | undefined {
   if (base64 === undefined) return value;
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.toString('base64') === base64) return bytes.toString();
-  throw new RpcError(RPC.headerMismatch, 'the header mcp-name is not valid base64', { status: 400 });
+  throw badRequest(RPC.headerMismatch, 'the header mcp-name is not valid base64');
 }
 
 function lacking(key: string): RpcError {
-  return new RpcError(RPC.invalidParams, `params._meta must hold ${key}`, { status: 400 });
+  return badRequest(RPC.invalidParams, `params._meta must hold ${key}`);
 }

@@ -5,7 +5,7 @@ import { makeOf } from '../../../catalog/long-descriptions.ts';
 import { createViews, type Shows } from '../../../catalog/views.ts';
 import type { Principal } from '../../../core/principal.ts';
 import { whenKnown } from '../../../core/when-known.ts';
-import { RPC, RpcError } from '../protocol/rpc-error.ts';
+import { RPC, RpcError } from '../protocol/message.ts';
 import { toolsOf, type Tool } from './tool.ts';
 
 export interface Page {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatWanted } from './answer-format.ts';
+import { formatWanted } from './send-result.ts';
 
 test.each<[string | undefined, ReturnType<typeof formatWanted>]>([
   [undefined, undefined],
