@@ -51,7 +51,7 @@ export function createOriginCheck({ listenHost, publicUrl, corsOrigins }: Origin
 
   return ({ host, origin, repeated }) => {
     if (onLoopback && host !== undefined && hostIsRefused(host)) {
-      return 'this host name is not served here; if it is right, it belongs into GATEWAY_PUBLIC_URL';
+      return 'the gateway does not serve this host name; if the name is right, set GATEWAY_PUBLIC_URL to it';
     }
     if (origin === undefined) return undefined;
     const allowed =

@@ -268,7 +268,7 @@ test('a call whose link is lost goes to another agent process', { tags: ['agent:
   expect(await result).toMatchObject({ count: 0 });
 });
 
-test('and where there is none, to another link of the same', { tags: ['agent:retry'] }, async () => {
+test('and when there is none, to another link of the same', { tags: ['agent:retry'] }, async () => {
   const [first, second] = [join({ instanceId: 'one' }), join({ instanceId: 'one' })];
   const result = call();
   lose(first);

@@ -7,9 +7,14 @@ export type AgentChoice = ReturnType<Registry['choose']>;
 
 interface ChooseAgent {
   /** An agent that has not been tried, or why there is none. With `onlyAvailable` none whose database is unavailable. */
-  choose(capability: string, principal: Principal, tried: Tried, onlyAvailable?: boolean): AgentChoice;
+  readonly choose: (
+    capability: string,
+    principal: Principal,
+    tried: Tried,
+    onlyAvailable?: boolean,
+  ) => AgentChoice;
   /** The agent has answered that the database of the capability is not available. */
-  noteUnavailable(agent: CallableLink, capability: string): void;
+  readonly noteUnavailable: (agent: CallableLink, capability: string) => void;
 }
 
 /** Capabilities whose database was not available, and what the agent had said of its databases by then. */

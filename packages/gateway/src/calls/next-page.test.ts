@@ -5,7 +5,7 @@ import { nextPage } from './next-page.ts';
 const next = (rows: string, paging: Record<string, string> = { after: 'id' }): string | undefined =>
   nextPage(Buffer.from(rows), paging);
 
-describe('the parameters that go on behind the last row', { tags: ['rest:next'] }, () => {
+describe('the parameters that continue after the last row', { tags: ['rest:next'] }, () => {
   test('have the values of its fields, whatever is beside them and however it is written', () => {
     const text = fc.string({ unit: fc.constantFrom('"', '\\', '{', '}', '[', ']', ',', 'a', 'é', '🐈') });
     const value = fc.oneof(text, fc.integer(), fc.boolean(), fc.jsonValue({ maxDepth: 2 }));

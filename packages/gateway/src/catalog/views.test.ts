@@ -74,7 +74,7 @@ test('as many views are kept as there can be keys, however many permission sets 
   viewOf(plain, known);
   for (let at = 0; at < 199; at++) viewOf(plain, keyPrincipal('other', new Set([`x${at}`])));
   expect([viewOf(plain, known), made]).toEqual([1, 200]);
-  // What is above that begins anew.
+  // Beyond that the views start from the beginning.
   viewOf(plain, keyPrincipal('other', new Set(['y'])));
   expect(viewOf(plain, known)).toBe(202);
 });

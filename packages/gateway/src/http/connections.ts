@@ -28,7 +28,7 @@ interface Connection {
  * last answer to what was sent over it.
  */
 export interface Connections {
-  /** Whether a request that Node hands over comes behind the last answer of its connection, so that it gets none. */
+  /** Whether a request comes after the last answer of its connection, so that it gets no answer. */
   isBehindLast(socket: Socket): boolean;
   /** Returns its place among the unanswered requests of its connection, from 1 to one more than MAX_PIPELINED. */
   add(exchange: Exchange, response: ServerResponse): number;

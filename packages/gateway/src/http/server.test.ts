@@ -313,7 +313,7 @@ describe('a connection', () => {
     expect(headers['x-request-id']).toMatch(UUID);
   });
 
-  test('that asks for a WebSocket where there is none is refused and closed, whatever the client does', async () => {
+  test('that asks for a WebSocket on another path is refused and closed, whatever the client does', async () => {
     const { port, gateway, recorded } = await start();
     const client = await dial(port);
     client.send('GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
@@ -365,7 +365,7 @@ describe('draining', () => {
     client.socket.destroy();
   });
 
-  test('answers all that was pipelined, and closes behind the last', async () => {
+  test('answers all that was pipelined, and closes after the last', async () => {
     const { handlers, next } = silentCalls();
     const { gateway, port } = await start(handlers);
     const client = await dial(port);
@@ -517,7 +517,7 @@ describe('pipelined requests', () => {
   });
 });
 
-describe('behind the last answer', () => {
+describe('after the last answer', () => {
   // Refused unread, so that its answer is the last.
   const refused =
     'POST /nothing HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n';

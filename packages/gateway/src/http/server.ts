@@ -10,9 +10,7 @@ import { Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { openFileLimit } from '@svc/edge';
-import type { Observe } from '../telemetry/events.ts';
 import { createSourcePolicy } from '../access/source-policy.ts';
-import type { Cors } from '../access/cors.ts';
 import { createConnections } from './connections.ts';
 import { openExchange, type Exchange, type ExchangeOptions } from './exchange.ts';
 import type { RequestLimiter } from '../access/rate-limit.ts';
@@ -51,24 +49,18 @@ export interface ServedPaths {
   serve(exchange: Exchange): void;
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends ExchangeOptions {
   readonly handlers: Handlers;
   readonly resolveSource: ResolveSource;
   readonly rateLimiter: RequestLimiter | undefined;
-  readonly cors: Cors | undefined;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   readonly bodyReadTimeoutMs: number;
   readonly keepAliveMs: number;
   readonly workers: number;
-  readonly unknownCaller: ExchangeOptions['unknownCaller'];
-  readonly unknownService: ExchangeOptions['unknownService'];
-  readonly traces?: ExchangeOptions['traces'];
   readonly metadata: ServedPaths | undefined;
   readonly console: ServedPaths | undefined;
   readonly services: ServicesByPath | undefined;
   readonly basePath: string;
-  readonly observe: Observe;
-  readonly now: () => number;
 }
 
 export interface GatewayServer {

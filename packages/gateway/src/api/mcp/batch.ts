@@ -7,13 +7,16 @@ import { badRequest, idOf, readMessage, RPC, RpcError } from './protocol/message
 import type { Revisions } from './protocol/revisions.ts';
 import type { Sender, ServeMessage } from './serve-message.ts';
 
-export interface BatchContext {
-  readonly exchange: Exchange;
-  readonly sender: Omit<Sender, 'log' | 'batched'>;
+export interface BatchOptions {
   readonly rateLimiter: RequestLimiter | undefined;
   readonly principalRate: RequestLimiter | undefined;
   readonly serveMessage: ServeMessage;
   readonly revisions: Revisions;
+}
+
+interface BatchContext extends BatchOptions {
+  readonly exchange: Exchange;
+  readonly sender: Omit<Sender, 'log' | 'batched'>;
 }
 
 const BATCH_MAX = 50;

@@ -3,23 +3,16 @@ import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AnswerPart } from '../../http/response-writer.ts';
 import type { RefuseOrigin } from '../../access/origin.ts';
-import type { RequestLimiter } from '../../access/rate-limit.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Principal } from '../../core/principal.ts';
 import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
-import { serveBatch } from './batch.ts';
+import { serveBatch, type BatchOptions } from './batch.ts';
 import { badRequest, idOf, readMessage, RPC, RpcError } from './protocol/message.ts';
-import type { Revisions } from './protocol/revisions.ts';
-import type { ServeMessage } from './serve-message.ts';
 
-export interface McpOptions {
+export interface McpOptions extends BatchOptions {
   readonly authenticate: Authenticate;
   readonly refuseOrigin: RefuseOrigin;
   readonly bodyLimits: BodyLimits;
-  readonly rateLimiter: RequestLimiter | undefined;
-  readonly principalRate: RequestLimiter | undefined;
-  readonly serveMessage: ServeMessage;
-  readonly revisions: Revisions;
 }
 
 const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];

@@ -199,7 +199,7 @@ describe('known keys beside unknown ones', () => {
     return setup;
   }
 
-  it('are verified anew while some slots are in use', async () => {
+  it('are verified again while some slots are in use', async () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.5 * MINUTE;
@@ -285,7 +285,7 @@ describe('authenticate', () => {
     expect(setup.authenticator.counters).toMatchObject({ cacheHits: 1, cacheMisses: 2 });
   });
 
-  it('verifies a key in use anew before it leaves the cache, while it keeps answering', async () => {
+  it('verifies a key in use again before it leaves the cache, while it keeps answering', async () => {
     const setup = setUp([alice]);
     await verifyOnce(setup, 'key', true);
     setup.clock.ms = 4.9 * MINUTE;

@@ -8,7 +8,7 @@ describe('canonicalBcryptHash', () => {
     expect(canonicalBcryptHash(made)).toBe(made);
   });
 
-  it('mends unused bits, so that a hash written elsewhere still matches', () => {
+  it('clears unused bits, so that a hash written elsewhere still matches', () => {
     const made = hashSync('plaintext', 4);
     const saltEnd = made.charAt(28);
     const digestEnd = made.charAt(59);

@@ -98,7 +98,7 @@ describe('records that change', () => {
     expect(retired).toEqual([]);
   });
 
-  it('end a known key when they are removed, and when they come back it is verified anew', async () => {
+  it('end a known key when they are removed, and when they come back it is verified again', async () => {
     const { authenticator, compared, retired, nameOf } = setUp(only(created('one')));
     await nameOf(keyOf('one'));
     const recordId = authenticator.remembered(keyOf('one'), DEFAULT)?.recordId;

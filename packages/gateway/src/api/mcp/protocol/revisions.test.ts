@@ -97,7 +97,7 @@ test('only what is served can be agreed on', () => {
   expect(eraOfRequest(NEWEST, meta('2026-07-28'), 'tools/list', some)).toBe(-32022);
 });
 
-test('without a revision that has a handshake there is none', () => {
+test('without a revision that has a handshake no handshake succeeds', () => {
   const newest = createRevisions(['2026-07-28']);
   expect(() => newest.negotiate('2025-11-25')).toThrow(
     expect.objectContaining({ code: -32022, data: { supported: ['2026-07-28'], requested: '2025-11-25' } }),

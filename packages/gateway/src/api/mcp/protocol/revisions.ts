@@ -1,6 +1,6 @@
 import { MCP_REVISIONS } from '../../../config/mcp-revisions.ts';
 import type { RequestHeaders } from '../../../http/request/headers.ts';
-import { badRequest, isObject, RPC, RpcError, type Message } from './message.ts';
+import { badRequest, isObject, RPC, type Message, type RpcError } from './message.ts';
 
 /** In the first revision without handshake, each request names its revision in `_meta`; in the others, newest first, clients begin with `initialize`. */
 const [STATELESS, ...EARLIER] = MCP_REVISIONS;

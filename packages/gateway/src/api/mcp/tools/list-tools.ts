@@ -47,7 +47,8 @@ export function createListTools(outputSchemas: boolean = true): ListTools {
     const { pages } = catalogue;
     const index = pageIndex(cursor, pages.length, (page) => cursorOf(catalogue, principal, page));
     const [tools, next] = pages.slice(index, index + 2);
-    if (tools === undefined) throw new RpcError(RPC.invalidParams, 'the cursor is not valid; list anew');
+    if (tools === undefined)
+      throw new RpcError(RPC.invalidParams, 'the cursor is not valid; list the tools from the beginning');
     return { tools, nextCursor: next === undefined ? undefined : cursorOf(catalogue, principal, index + 1) };
   }
 
