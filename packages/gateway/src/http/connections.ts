@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { lingerBeforeClose } from './connection/lingering-close.ts';
 import type { Turns } from './connection/turns.ts';
 import type { Exchange } from './exchange.ts';
+import { STALLED_CALLER_MS } from './response-writer.ts';
 
 /** A request that has not been answered. */
 interface PendingRequest {
@@ -44,6 +44,8 @@ export interface Connections {
 /** A waiting request takes some hundred times the memory of its bytes. */
 export const MAX_PIPELINED = 100;
 
+/** How long a caller has to see the end of the last answer and to end its side. */
+const LINGER_MS = 1000;
 const NO_REQUESTS: readonly PendingRequest[] = [];
 
 export function createConnections(turns: Turns): Connections {
@@ -141,4 +143,24 @@ function closeWithLast(pending: readonly PendingRequest[]): void {
 
 function assertState<State extends string>(state: State, expected: State): void {
   if (state !== expected) throw new Error(`the state is ${state} and should be ${expected}`);
+}
+
+/**
+ * Ends a connection in two steps after its last answer (RFC 9112, section 9.6): what still comes is read and dropped for
+ * a while, since closing with unread data resets the connection and loses answers that are on their way.
+ * `onEnding` is called when nothing more will be sent.
+ */
+function lingerBeforeClose(socket: Socket, onEnding: () => void): void {
+  // Node.js calls this after the last answer.
+  socket.destroySoon = () => {
+    if (!socket.writable) return;
+    onEnding();
+    let timer = setTimeout(() => socket.destroy(), STALLED_CALLER_MS);
+    socket.once('close', () => clearTimeout(timer));
+    socket.end(() => {
+      clearTimeout(timer);
+      timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    });
+    socket.resume();
+  };
 }
