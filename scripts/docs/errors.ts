@@ -12,7 +12,15 @@ export function errorTable(): string {
     return [String(status), link, when, caller, operator, mayHaveBegun ? 'perhaps' : 'no', repeat];
   });
   return table(
-    ['Status', 'Code', 'When', 'What the caller does', 'What the operator looks at', 'Query begun?', 'Repeat?'],
+    [
+      'Status',
+      'Code',
+      'When',
+      'What the caller does',
+      'What the operator looks at',
+      'Query begun?',
+      'Repeat?',
+    ],
     rows,
   );
 }
