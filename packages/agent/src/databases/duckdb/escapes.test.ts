@@ -296,7 +296,7 @@ test.each([
   async (name, sql) => {
     const { problems } = await openScene({ schema: [sql] });
     expect(await problems(capabilityOf('select 1 as a'))).toEqual([
-      expect.stringContaining(`a macro named ${name}, as a function`),
+      expect.stringContaining(`a macro named ${name}, like a function`),
     ]);
   },
 );
