@@ -75,7 +75,7 @@ const LIBRARIES = {
   'prom-client': ['edge/src/metrics/'],
   '@opentelemetry': ['edge/src/traces/'],
   yaml: ['agent/src/config/yaml/'],
-  '@clack/prompts': ['agent/src/cli/init/ask.ts'],
+  '@clack/prompts': ['agent/src/cli/init/init-command.ts'],
 };
 
 /** Decisions that a test can go through in any order, because nothing acts in them. */

@@ -2,7 +2,6 @@ import './ignored-signals.ts';
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
-  firstSignal,
   limitYoungGeneration,
   parseCommandLine,
   renderCompletion,
@@ -12,21 +11,20 @@ import {
   type Given,
 } from '@svc/edge';
 import { checkCommand } from './cli/check/check-command.ts';
-import { NOBODY, openCommandLog, type CommandLog } from './cli/command-log.ts';
-import { EXIT, type ExitCode } from './cli/exit-code.ts';
+import { complain, EXIT, type CommandInput, type ExitCode } from './cli/command.ts';
+import { NOBODY, openCommandLog } from './cli/command-log.ts';
 import { workerCode } from './cli/open-database.ts';
 import { PROGRAM } from './cli/program.ts';
 import { runCommand } from './cli/run/run-command.ts';
-import { schemaCommand } from './cli/schema-command.ts';
+import { editorSchema } from './config/schema/editor-schema.ts';
 import { engineCodes } from './databases/drivers.ts';
-import { isLevel, LEVELS } from './lint/finding.ts';
-import { checksCode } from './start-up/spawn-checks.ts';
+import { checksCode } from './start-up/child-process.ts';
 
 declare const __SVC_VERSION__: string;
-/** The pages of the console, which the build writes in place of the name. */
+/** The pages of the console. The build replaces the name with them. */
 declare const SVC_CONSOLE: string;
 
-/** The folder of the real file, symbolic links resolved: where `capability.yaml` and the log of a running agent live. */
+/** The folder of the real file, symbolic links resolved. */
 const home = dirname(realpathSync(__filename));
 
 if (!runOwnCode(() => [checksCode(), workerCode(), ...engineCodes()])) void main(process.argv.slice(2));
@@ -45,7 +43,7 @@ async function main(argv: readonly string[]): Promise<void> {
       process.stdout.write(renderCompletion(PROGRAM, parsed.shell));
       return;
     case 'usage_error':
-      usageError(parsed.message);
+      process.exitCode = complain(parsed.message);
       return;
     case 'command':
       await runNamed(parsed.name, parsed.given);
@@ -53,164 +51,53 @@ async function main(argv: readonly string[]): Promise<void> {
 }
 
 async function runNamed(name: string | undefined, given: Given): Promise<void> {
-  const file = capabilityFile(given.value('config'));
-  const isForPeople = !given.has('json') && given.value('reporter') !== 'junit';
+  const json = given.has('json');
+  const isForPeople = !json && given.value('reporter') !== 'junit';
   const log = openCommandLog(
     { file: given.value('log'), isShown: process.stdout.isTTY && isForPeople },
-    // The display of `dev` shows what is of use.
+    // `dev` has a display of its own, which shows what is useful.
     name === 'dev' ? NOBODY : process.stderr,
   );
-  if ('problem' in log) return usageError(log.problem);
-  switch (name) {
-    case 'schema':
-      schemaCommand(process.stdout);
-      return;
-    case 'check':
-      process.exitCode = await checkCommand({
-        file,
-        offline: given.has('offline'),
-        json: given.has('json'),
-        log,
-      });
-      return;
-    case 'try': {
-      const { tryCommand } = await import('./cli/try-command.ts');
-      process.exitCode = await tryCommand({
-        file,
-        log,
-        capability: given.operands[0] ?? '',
-        params: given.values('param'),
-        paramsJson: given.value('params'),
-        keyName: given.value('as'),
-        claims: given.values('claim'),
-        subject: given.value('subject'),
-        issuer: given.value('issuer'),
-        explain: given.has('explain'),
-        json: given.has('json'),
-      });
-      return;
-    }
-    case 'add': {
-      const { addCommand } = await import('./cli/add-command.ts');
-      process.exitCode = await addCommand({
-        file,
-        log,
-        name: given.operands[0] ?? '',
-        sqlFile: given.value('sql-file') ?? '',
-        database: given.value('database'),
-        print: given.has('print'),
-        json: given.has('json'),
-      });
-      return;
-    }
-    case 'test': {
-      const reporter = given.value('reporter') ?? 'text';
-      if (reporter !== 'text' && reporter !== 'junit') {
-        return usageError('`--reporter` must be one of text, junit');
-      }
-      if (given.has('json') && given.value('reporter') !== undefined) {
-        return usageError('`--json` and `--reporter` do not go together: give one of them');
-      }
-      const { testCommand } = await import('./cli/test-command.ts');
-      process.exitCode = await testCommand({
-        file,
-        names: given.operands,
-        reporter: given.has('json') ? 'json' : reporter,
-        log,
-      });
-      return;
-    }
-    case 'lint': {
-      const failOn = given.value('fail-on') ?? 'error';
-      if (!isLevel(failOn)) return usageError(`\`--fail-on\` must be one of ${LEVELS.join(', ')}`);
-      const { lintCommand } = await import('./cli/lint-command.ts');
-      process.exitCode = await lintCommand({
-        file,
-        failOn,
-        offline: given.has('offline'),
-        json: given.has('json'),
-        log,
-      });
-      return;
-    }
-    case 'diff': {
-      const { diffCommand } = await import('./cli/diff-command.ts');
-      const [old = '', now = ''] = given.operands;
-      process.exitCode = await diffCommand({
-        old,
-        now,
-        failOn: given.value('fail-on') ?? 'breaking',
-        json: given.has('json'),
-        apiKey: process.env['SVC_API_KEY'],
-      });
-      return;
-    }
-    case 'init':
-      process.exitCode = await init(given, log);
-      return;
-    case 'dev': {
-      const { devCommand } = await import('./cli/dev/dev-command.ts');
-      process.exit(
-        await devCommand({
-          file,
-          home,
-          log,
-          version: __SVC_VERSION__,
-          env: process.env,
-          port: given.value('port'),
-          claims: given.values('claim'),
-          gateway: !given.has('no-gateway'),
-          json: given.has('json'),
-          quiet: given.has('quiet'),
-          consoleAssets: () => SVC_CONSOLE,
-          // Without a listener for it the end of the terminal would leave everything running.
-          untilSignal: () => firstSignal(EXIT.failure, ['SIGHUP']),
-        }),
-      );
-    }
-    default:
-      limitYoungGeneration(process.env['NODE_OPTIONS']);
-      process.exit(
-        await runCommand({
-          file,
-          home,
-          colour: !process.env['NO_COLOR'],
-          version: __SVC_VERSION__,
-          env: process.env,
-          watch: given.has('watch'),
-          untilSignal: () => firstSignal(EXIT.failure),
-          onReloadSignal: (listener) => process.on('SIGHUP', listener),
-        }),
-      );
+  if ('problem' in log) {
+    process.exitCode = complain(log.problem);
+    return;
   }
+  const { env } = process;
+  const file = given.value('config') ?? env['AGENT_CAPABILITY_FILE'] ?? join(home, 'capability.yaml');
+  const input = { given, file, home, version: __SVC_VERSION__, env, json, log };
+  // `dev` and the agent itself leave timers and sockets: only `process.exit` ends them.
+  if (name === undefined) {
+    limitYoungGeneration(env['NODE_OPTIONS']);
+    process.exit(await runCommand(input));
+  }
+  if (name === 'dev') {
+    const { devCommand } = await import('./cli/dev/dev-command.ts');
+    process.exit(await devCommand(input, () => SVC_CONSOLE));
+  }
+  process.exitCode = await runToItsEnd(name, input);
 }
 
-function usageError(message: string): void {
-  process.stderr.write(`svc-agent: ${message}\n`);
-  process.exitCode = EXIT.usage;
-}
-
-async function init(given: Given, log: CommandLog): Promise<ExitCode> {
-  const { initCommand } = await import('./cli/init/init-command.ts');
-  return initCommand({
-    url: given.value('url'),
-    schemas: given.values('schema'),
-    tables: given.values('tables'),
-    exclude: given.values('exclude'),
-    include: given.values('include'),
-    max: given.value('max'),
-    dir: given.value('dir'),
-    gatewayUrl: given.value('gateway-url'),
-    createAccount: given.has('create-account'),
-    dryRun: given.has('dry-run'),
-    yes: given.has('yes'),
-    json: given.has('json'),
-    log,
-    env: process.env,
-  });
-}
-
-/** The argument, else the environment, else next to the executable. */
-function capabilityFile(argument: string | undefined): string {
-  return argument ?? process.env['AGENT_CAPABILITY_FILE'] ?? join(home, 'capability.yaml');
+/** Each command is loaded only when it runs, except the check, which the agent itself also needs. */
+async function runToItsEnd(name: string, input: CommandInput): Promise<ExitCode> {
+  switch (name) {
+    case 'check':
+      return checkCommand(input);
+    case 'try':
+      return (await import('./cli/try-command.ts')).tryCommand(input);
+    case 'add':
+      return (await import('./cli/add-command.ts')).addCommand(input);
+    case 'test':
+      return (await import('./cli/test-command.ts')).testCommand(input);
+    case 'lint':
+      return (await import('./cli/lint-command.ts')).lintCommand(input);
+    case 'diff':
+      return (await import('./cli/diff-command.ts')).diffCommand(input);
+    case 'init':
+      return (await import('./cli/init/init-command.ts')).initCommand(input);
+    case 'schema':
+      process.stdout.write(`${JSON.stringify(editorSchema(), undefined, 2)}\n`);
+      return EXIT.fine;
+    default:
+      throw new Error(`there is no command ${name}`);
+  }
 }

@@ -1,4 +1,6 @@
 import './ignored-signals.ts';
+import { readOffers, reverify, runStartUpChecks, verifyArrived } from './start-up/checks.ts';
+import { proposeCapability } from './start-up/propose-capability.ts';
 import type {
   AdditionOrder,
   ArrivalOrder,
@@ -6,16 +8,14 @@ import type {
   ReverifyOrder,
   StartUpOrder,
 } from './start-up/report.ts';
-import { reverify, runStartUpChecks, verifyArrived } from './start-up/checks.ts';
-import { proposeCapability } from './start-up/propose-capability.ts';
-import { readOffers } from './start-up/read-offers.ts';
 import { createWarmChecks } from './workbench/warm-checks.ts';
 import type { InspectOrder, WarmOrder } from './workbench/warm-report.ts';
 
-// The main file of the child process that runs the start-up checks, once, or as long as a workbench runs; bundled apart,
-// since a running agent needs none of it. The agent disconnects when it has the outcome, and its own end disconnects, too.
+// The main file of the child process that checks, once, or for as long as a workbench runs. It is bundled apart, since a
+// running agent needs none of it. The channel is closed when the agent has the outcome, and when the agent ends.
 process.once('disconnect', () => process.exit());
-const warm = createWarmChecks(process.env);
+const { env } = process;
+const warm = createWarmChecks(env);
 type Order =
   | StartUpOrder
   | ReverifyOrder
@@ -24,13 +24,15 @@ type Order =
   | InspectOrder
   | OffersOrder
   | AdditionOrder;
+
+const send = (report: unknown): unknown => process.send?.(report);
+
 process.on('message', (order: Order) => {
-  if ('warm' in order) void warm.check(order).then((report) => process.send?.(report));
-  else if ('inspect' in order) void warm.inspect(order).then((report) => process.send?.(report));
-  else if ('reverify' in order) void reverify(order).then((report) => process.send?.(report));
-  else if ('arrived' in order) void verifyArrived(order).then((report) => process.send?.(report));
-  else if ('offersOf' in order) void readOffers(order, process.env).then((report) => process.send?.(report));
-  else if ('addTo' in order)
-    void proposeCapability(order, process.env).then((report) => process.send?.(report));
-  else void runStartUpChecks(order, process.env, (report) => process.send?.(report));
+  if ('warm' in order) void warm.check(order).then(send);
+  else if ('inspect' in order) void warm.inspect(order).then(send);
+  else if ('reverify' in order) void reverify(order).then(send);
+  else if ('arrived' in order) void verifyArrived(order).then(send);
+  else if ('offersOf' in order) void readOffers(order, env).then(send);
+  else if ('addTo' in order) void proposeCapability(order, env).then(send);
+  else void runStartUpChecks(order, env, send);
 });

@@ -13,58 +13,42 @@ import {
 import { readProblem } from '@svc/edge';
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
 import { nameAnother } from '../config/load.ts';
-import { proposeInChildProcess } from '../start-up/child-process.ts';
+import { askChildProcess } from '../start-up/child-process.ts';
 import type { AdditionReport } from '../start-up/report.ts';
-import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { complain, EXIT, type CommandInput, type ExitCode } from './command.ts';
+import { detailsFields, showFaults } from './command-log.ts';
 import { flatFault, logFaults, printFaults } from './print-faults.ts';
 
-export interface AddOptions {
-  /** The capability file. */
-  readonly file: string;
-  readonly log: CommandLog;
-  readonly name: string;
-  /** `-` for standard input. */
-  readonly sqlFile: string;
-  /** One of the file's; absent: that of its defaults, or the only one. */
-  readonly database?: string | undefined;
-  readonly print: boolean;
-  readonly json: boolean;
-}
-
 /** `svc-agent add`: adds a capability to the file, all of which is verified before it is written. */
-export async function addCommand(options: AddOptions): Promise<ExitCode> {
-  const { file, log, name, sqlFile } = options;
+export async function addCommand(input: CommandInput): Promise<ExitCode> {
+  const { given, file, log } = input;
+  const [name = ''] = given.operands;
+  const sqlFile = given.value('sql-file') ?? '';
   if (!new RegExp(CAPABILITY_NAME_PATTERN).test(name)) {
-    return misused(
+    return complain(
       'this is no capability name: use 1 to 48 lower-case letters, digits and `_`, beginning with a letter',
     );
   }
   let sql: string;
   try {
-    sql = decode(readFileSync(sqlFile === '-' ? 0 : sqlFile))
+    sql = new TextDecoder('utf-8', { fatal: true })
+      .decode(readFileSync(sqlFile === '-' ? 0 : sqlFile))
       .replaceAll('\r\n', '\n')
       .trim();
   } catch (error) {
-    return misused(`cannot read the SQL: ${readProblem(error)}; name its file with \`--sql-file\``);
+    return complain(`cannot read the SQL: ${readProblem(error)}; name its file with \`--sql-file\``);
   }
-  if (sql === '') return misused('there is no SQL: give one SELECT by `--sql-file`');
+  if (sql === '') return complain('there is no SQL: give one SELECT by `--sql-file`');
   let content: Buffer;
   try {
     content = readFileSync(file);
   } catch (error) {
     const message = `cannot read the file: ${readProblem(error)}; ${nameAnother(file)}`;
-    return tell(options, { step: 'refused', faults: [{ path: '', message }] }, false);
+    return tell(input, { step: 'refused', faults: [{ path: '', message }] }, false);
   }
   let report: AdditionReport;
   try {
-    report = await proposeInChildProcess({
-      addTo: file,
-      content,
-      name,
-      sql,
-      database: options.database,
-    });
+    report = await askChildProcess({ addTo: file, content, name, sql, database: given.value('database') });
   } catch (error) {
     log.observe({ event: 'crashed', detail: String(error) });
     await log.close();
@@ -73,21 +57,17 @@ export async function addCommand(options: AddOptions): Promise<ExitCode> {
   if (report.step === 'refused') {
     logFaults(report.faults, log);
     await log.close();
-    return tell(options, report, false);
+    return tell(input, report, false);
   }
-  if (options.print) return tell(options, report, false);
+  if (given.has('print')) return tell(input, report, false);
   const problem = replace(file, content, report.content);
-  if (problem === undefined) return tell(options, report, true);
-  process.stderr.write(`svc-agent: cannot write ${file}: ${problem}\n`);
-  return EXIT.failure;
+  if (problem === undefined) return tell(input, report, true);
+  return complain(`cannot write ${file}: ${problem}`, EXIT.failure);
 }
 
-function tell(
-  { file, log, name, print, json }: AddOptions,
-  report: AdditionReport,
-  written: boolean,
-): ExitCode {
+function tell({ given, file, log, json }: CommandInput, report: AdditionReport, written: boolean): ExitCode {
   const { stdout, stderr } = process;
+  const [name = ''] = given.operands;
   const faults = report.step === 'refused' ? report.faults : [];
   const warnings = report.step === 'proposed' ? report.warnings : [];
   const section = report.step === 'proposed' ? report.section : undefined;
@@ -99,15 +79,9 @@ function tell(
     return code;
   }
   showFaults(faults, file, log);
-  printFaults(
-    warnings.filter(({ path }) => path.startsWith(`capabilities.${name}`)),
-    stderr,
-    file,
-    {
-      kind: 'warning: ',
-    },
-  );
-  if (print && section !== undefined) stdout.write(section);
+  const own = warnings.filter(({ path }) => path.startsWith(`capabilities.${name}`));
+  printFaults(own, stderr, file, { kind: 'warning: ' });
+  if (given.has('print') && section !== undefined) stdout.write(section);
   else if (written) stdout.write(`${file}: added ${name}; try it: svc-agent try ${name} --config ${file}\n`);
   return code;
 }
@@ -147,13 +121,4 @@ function keepOwner(draft: string, { uid, gid }: Stats): void {
     // Only root may give a file away. Anyone else who may write the folder takes the file over, as with an editor.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) throw error;
   }
-}
-
-function decode(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-}
-
-function misused(message: string): ExitCode {
-  process.stderr.write(`svc-agent: ${message}\n`);
-  return EXIT.usage;
 }

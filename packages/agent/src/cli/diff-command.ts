@@ -3,20 +3,10 @@ import { SEVERITIES } from '../diff/change.ts';
 import { compareContracts, notesOn } from '../diff/compare.ts';
 import { readSides, urlOf, type Side } from '../diff/read/read-side.ts';
 import { jsonReport, textReport, type Comparison } from '../diff/report.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { complain, EXIT, type CommandInput, type ExitCode } from './command.ts';
 import { printFaults } from './print-faults.ts';
 
-export interface DiffOptions {
-  /** Capability files, descriptions that were saved, or URLs of descriptions. */
-  readonly old: string;
-  readonly now: string;
-  readonly failOn: string;
-  readonly json: boolean;
-  /** For URLs; undefined where the environment has none. */
-  readonly apiKey: string | undefined;
-}
-
-/** From which severity on the answer is no: as many of SEVERITIES as fail. */
+/** Which severities fail, by `--fail-on`: so many of SEVERITIES, the worst first. */
 const FAILING: ReadonlyMap<string, number> = new Map([
   ['breaking', 1],
   ['risky', 2],
@@ -24,16 +14,18 @@ const FAILING: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** `svc-agent diff`: says what callers of the old capabilities meet with the new ones. */
-export async function diffCommand(options: DiffOptions): Promise<ExitCode> {
-  const { old, now, failOn, json } = options;
+export async function diffCommand({ given, json, env }: CommandInput): Promise<ExitCode> {
+  const [old = '', now = ''] = given.operands;
+  const failOn = given.value('fail-on') ?? 'breaking';
   const failing = FAILING.get(failOn);
   if (failing === undefined)
-    return misused(`\`--fail-on\` takes ${[...FAILING.keys()].join(', ')}, not ${JSON.stringify(failOn)}`);
+    return complain(`\`--fail-on\` takes ${[...FAILING.keys()].join(', ')}, not ${JSON.stringify(failOn)}`);
   const operands = [old, now];
-  let apiKey = options.apiKey ?? '';
+  const about = { old, now, failOn };
+  let apiKey = env['SVC_API_KEY'] ?? '';
   if (apiKey === '' && operands.some((operand) => urlOf(operand) !== undefined)) {
     apiKey = (process.stdin.isTTY && process.stderr.isTTY ? await askApiKey() : undefined) ?? '';
-    if (apiKey === '') return misused('a gateway wants an API key: set SVC_API_KEY');
+    if (apiKey === '') return complain('a gateway wants an API key: set SVC_API_KEY');
   }
   let sides: readonly Side[];
   try {
@@ -44,10 +36,10 @@ export async function diffCommand(options: DiffOptions): Promise<ExitCode> {
       'cannot read the files: `svc-agent check --offline --log FILE` with each has FILE say more';
     process.stderr.write(`svc-agent: ${message}\n`);
     const faults = operands.map((file) => ({ file, path: '', message }));
-    if (json) process.stdout.write(jsonReport({ ...options, ok: false, changes: [], notes: [], faults }));
+    if (json) process.stdout.write(jsonReport({ ...about, ok: false, changes: [], notes: [], faults }));
     return EXIT.failure;
   }
-  const comparison = compare(options, sides, SEVERITIES.slice(0, failing));
+  const comparison = compare(about, sides, SEVERITIES.slice(0, failing));
   if (json) process.stdout.write(jsonReport(comparison));
   else if (comparison.faults.length > 0) {
     for (const fault of comparison.faults) printFaults([fault], process.stdout, fault.file);
@@ -58,11 +50,10 @@ export async function diffCommand(options: DiffOptions): Promise<ExitCode> {
 }
 
 function compare(
-  { old, now, failOn }: DiffOptions,
+  about: Pick<Comparison, 'old' | 'now' | 'failOn'>,
   [before, after]: readonly Side[],
   failing: readonly string[],
 ): Comparison & { readonly exitCode: ExitCode } {
-  const about = { old, now, failOn };
   if (before?.kind === 'contract' && after?.kind === 'contract') {
     const changes = compareContracts(before.contract, after.contract);
     const ok = !changes.some(({ severity }) => failing.includes(severity));
@@ -70,8 +61,8 @@ function compare(
     return { ...about, ok, changes, notes, faults: [], exitCode: ok ? EXIT.fine : EXIT.no };
   }
   const named = [
-    { file: old, side: before },
-    { file: now, side: after },
+    { file: about.old, side: before },
+    { file: about.now, side: after },
   ];
   const faults = named.flatMap(({ file, side }) =>
     side?.kind === 'faults' ? side.faults.map((fault) => ({ ...fault, file })) : [],
@@ -79,9 +70,4 @@ function compare(
   const isUnreachable = named.some(({ side }) => side?.kind === 'faults' && side.isUnreachable);
   const exitCode = isUnreachable ? EXIT.failure : EXIT.usage;
   return { ...about, ok: false, changes: [], notes: [], faults, exitCode };
-}
-
-function misused(message: string): ExitCode {
-  process.stderr.write(`svc-agent: ${message}\n`);
-  return EXIT.usage;
 }

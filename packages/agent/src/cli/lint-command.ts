@@ -1,27 +1,19 @@
-import type { Level } from '../lint/finding.ts';
+import { isLevel, LEVELS } from '../lint/finding.ts';
 import { fails, jsonReport, textReport } from '../lint/lint-report.ts';
-import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { complain, EXIT, type CommandInput, type ExitCode } from './command.ts';
+import { detailsFields, showFaults } from './command-log.ts';
 import { withCheckedFile } from './with-checked-file.ts';
 
-export interface LintOptions {
-  /** The capability file. */
-  readonly file: string;
-  readonly failOn: Level;
-  readonly offline: boolean;
-  readonly json: boolean;
-  readonly log: CommandLog;
-}
-
 /** `svc-agent lint`: checks the file, and prints what makes its capabilities hard to use. */
-export async function lintCommand({ file, failOn, offline, json, log }: LintOptions): Promise<ExitCode> {
+export async function lintCommand({ given, file, json, log }: CommandInput): Promise<ExitCode> {
+  const failOn = given.value('fail-on') ?? 'error';
+  if (!isLevel(failOn)) return complain(`\`--fail-on\` must be one of ${LEVELS.join(', ')}`);
   return withCheckedFile(
     {
       file,
-      offline,
+      offline: given.has('offline'),
       lint: true,
       openLog: () => log,
-      onWellFormed: () => {},
       showFaults(faults) {
         if (!json) return showFaults(faults, file, log);
         process.stdout.write(jsonReport(file, failOn, [], faults, detailsFields(faults, log)));

@@ -1,18 +1,14 @@
-import type { OwnCode } from '@svc/edge';
+import type { OwnCode, ProxyVariables } from '@svc/edge';
 import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseChange } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import { databaseFault } from '../databases/driver/errors.ts';
-import {
-  closeUnless,
-  NOT_VERIFIED,
-  pingEach,
-  type OpenedDatabase,
-  type OpenedDatabases,
-} from '../databases/opened.ts';
+import { closeUnless, NOT_VERIFIED, pingEach, type OpenedDatabase } from '../databases/opened.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
+import { startAgent, type AgentParts, type RunningAgent } from '../runtime/agent.ts';
 import type { Observe } from '../telemetry/events.ts';
+import type { Log } from '../telemetry/log.ts';
 import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database.ts';
 
 /** The code of a worker's process, a text in this executable, so that one file is all there is to install. */
@@ -22,17 +18,52 @@ export function workerCode(): OwnCode {
   return { command: 'internal-worker', text: SVC_WORKER };
 }
 
-/** What is to be served, and what runs the calls of its databases. */
-export interface Opened {
-  readonly verified: VerifiedAgent;
-  readonly opened: OpenedDatabases;
+/** An agent whose databases answer, and which has yet to dial its gateways. */
+export interface OpenedAgent {
+  readonly config: AgentConfig;
+  /** To be called once. Rejects, with the databases closed, as `startAgent`. */
+  start(): Promise<RunningAgent>;
 }
 
 /**
- * Opens the databases that were verified, and proves that they still answer: without these connections the first caller
- * would wait. Throws `DatabaseError` where one does not answer that the file requires, or none does.
+ * Opens connections of this process to the databases that the process of the checks has verified. Throws `DatabaseError`
+ * if no database answers, or if one does not and the file requires all.
  */
-export async function openVerified(verified: VerifiedAgent, observe: Observe): Promise<Opened> {
+export async function openAgent(
+  checked: VerifiedAgent,
+  { version, env, log }: { readonly version: string; readonly env: ProxyVariables; readonly log: Log },
+): Promise<OpenedAgent> {
+  let onDatabaseChange = (): void => {};
+  const observeDatabase: Observe = (event) => {
+    log.observe(event);
+    onDatabaseChange();
+  };
+  const { verified, opened } = await openVerified(checked, observeDatabase);
+  return {
+    config: verified.config,
+    start: () =>
+      closeUnless(opened, async () => {
+        const agent = await startAgent(
+          {
+            verified,
+            opened,
+            version,
+            proxyVariables: env,
+            openDatabase: (changed, name) => openDatabase(changed, name, observeDatabase),
+          },
+          log,
+        );
+        onDatabaseChange = () => agent.databasesChanged();
+        return agent;
+      }),
+  };
+}
+
+/** Proves that the databases still answer: without these connections the first caller would wait. */
+async function openVerified(
+  verified: VerifiedAgent,
+  observe: Observe,
+): Promise<Pick<AgentParts, 'verified' | 'opened'>> {
   const { config } = verified;
   const unverified = new Set(verified.unverified.map(({ name }) => name));
   const opened = new Map<string, OpenedDatabase>();
@@ -51,7 +82,7 @@ export async function openVerified(verified: VerifiedAgent, observe: Observe): P
   });
 }
 
-/** As if they had been away when the others were verified. */
+/** As if the lost databases had been away when the others were verified. */
 function withoutLost(verified: VerifiedAgent, lost: ReadonlyMap<string, unknown>): VerifiedAgent {
   const names = new Set(
     verified.config.capabilities.flatMap(({ name, database = UNNAMED }) =>
@@ -72,8 +103,8 @@ function withoutLost(verified: VerifiedAgent, lost: ReadonlyMap<string, unknown>
   };
 }
 
-/** What runs the calls of one: this process, or workers. */
-export async function openDatabase(
+/** What runs the calls of a database: this process, or workers. */
+async function openDatabase(
   { databases, runtime }: AgentConfig,
   name: string,
   observe: Observe,

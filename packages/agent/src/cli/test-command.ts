@@ -6,34 +6,28 @@ import { databaseFault } from '../databases/driver/errors.ts';
 import { junitReport } from '../examples/junit-report.ts';
 import { failures, jsonReport, textReport, type ExamplesReport } from '../examples/report.ts';
 import { runExamples, showKind, showValue } from '../examples/run-examples.ts';
-import type { VerifiedAgent } from '../start-up/report.ts';
-import type { Observe } from '../telemetry/events.ts';
 import { createLocalCaller } from '../trial/local-caller.ts';
 import { openTrial, type Answer, type Trial } from '../trial/open-trial.ts';
-import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { complain, EXIT, type CommandInput, type ExitCode } from './command.ts';
+import { detailsFields, showFaults } from './command-log.ts';
 import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
 
-export interface TestOptions {
-  /** The capability file. */
-  readonly file: string;
-  /** Of the capabilities whose examples are to be run; none for all. */
-  readonly names: readonly string[];
-  readonly reporter: 'text' | 'junit' | 'json';
-  readonly log: CommandLog;
-}
+type Reporter = 'text' | 'junit' | 'json';
 
 const PROGRESS_AFTER_MS = 1000;
 
 /** `svc-agent test`: checks the file as at a start, makes the calls of its examples, and prints a report. */
-export async function testCommand(options: TestOptions): Promise<ExitCode> {
-  const { file, reporter, log } = options;
+export async function testCommand({ given, file, json, log }: CommandInput): Promise<ExitCode> {
+  const format = given.value('reporter');
+  if (format !== undefined && format !== 'text' && format !== 'junit')
+    return complain('`--reporter` must be one of text, junit');
+  if (json && format !== undefined)
+    return complain('`--json` and `--reporter` do not go together: give one of them');
+  const reporter: Reporter = json ? 'json' : (format ?? 'text');
   return withCheckedFile(
     {
       file,
-      offline: false,
       openLog: () => log,
-      onWellFormed: () => {},
       showFaults(faults) {
         const nothing = { file, results: [], ms: 0 };
         if (reporter === 'json')
@@ -42,13 +36,17 @@ export async function testCommand(options: TestOptions): Promise<ExitCode> {
         if (reporter === 'junit') process.stdout.write(junitReport(nothing, faults));
       },
     },
-    (checked) => makeCalls(checked, options),
+    (checked) => makeCalls(checked, { file, names: given.operands, reporter }),
   );
 }
 
 async function makeCalls(
   { outcome, log, refuse }: CheckedFile,
-  { file, names, reporter }: TestOptions,
+  {
+    file,
+    names,
+    reporter,
+  }: { readonly file: string; readonly names: readonly string[]; readonly reporter: Reporter },
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot test: the database has not been asked');
   const { verified } = outcome;
@@ -62,8 +60,12 @@ async function makeCalls(
   const chosen = verified.config.capabilities.filter(
     ({ name }) => names.length === 0 || names.includes(name),
   );
-  const trial = await open(verified, log.observe);
-  if ('fault' in trial) return refuse([trial.fault]);
+  let trial: Trial;
+  try {
+    trial = await openTrial(verified, { observe: log.observe });
+  } catch (error) {
+    return refuse([databaseFault(error)]);
+  }
   try {
     const report = await runAll(file, chosen, trial, reporter);
     process.stdout.write(reportText(report, reporter));
@@ -73,22 +75,11 @@ async function makeCalls(
   }
 }
 
-async function open(
-  verified: VerifiedAgent,
-  observe: Observe,
-): Promise<Trial | { readonly fault: ReturnType<typeof databaseFault> }> {
-  try {
-    return await openTrial(verified, { observe });
-  } catch (error) {
-    return { fault: databaseFault(error) };
-  }
-}
-
 async function runAll(
   file: string,
   capabilities: readonly Capability[],
   trial: Trial,
-  reporter: TestOptions['reporter'],
+  reporter: Reporter,
 ): Promise<ExamplesReport> {
   const began = performance.now();
   const isShown = process.stderr.isTTY;
@@ -121,7 +112,7 @@ async function callExample(
   });
 }
 
-function reportText(report: ExamplesReport, reporter: TestOptions['reporter']): string {
+function reportText(report: ExamplesReport, reporter: Reporter): string {
   switch (reporter) {
     case 'text':
       return textReport(report);

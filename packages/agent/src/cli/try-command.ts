@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readProblem } from '@svc/edge';
+import { readProblem, type Given } from '@svc/edge';
 import type { ExamplePrincipal } from '../capabilities/example.ts';
 import {
   databaseFault,
@@ -11,28 +11,10 @@ import { createLocalCaller } from '../trial/local-caller.ts';
 import { openTrial } from '../trial/open-trial.ts';
 import { claimsOf, givenTwice, paramsOf, readAssignments } from '../trial/read-arguments.ts';
 import { jsonReport, textReport, type TryReport } from '../trial/report.ts';
-import { detailsFields, showFaults, type CommandLog } from './command-log.ts';
+import { complain, EXIT, type CommandInput, type ExitCode } from './command.ts';
+import { detailsFields, showFaults } from './command-log.ts';
 import { flatFault } from './print-faults.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
 import { withCheckedFile, type CheckedFile } from './with-checked-file.ts';
-
-export interface TryOptions {
-  /** The capability file. */
-  readonly file: string;
-  readonly log: CommandLog;
-  readonly capability: string;
-  /** Each `name=value`. */
-  readonly params: readonly string[];
-  /** A JSON object, or `@` and the name of a file with one. */
-  readonly paramsJson: string | undefined;
-  readonly keyName: string | undefined;
-  /** Each `name=value`. */
-  readonly claims: readonly string[];
-  readonly subject: string | undefined;
-  readonly issuer: string | undefined;
-  readonly explain: boolean;
-  readonly json: boolean;
-}
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
@@ -43,59 +25,61 @@ interface Arguments {
 }
 
 /** `svc-agent try`: calls a capability without a gateway and prints what comes back. */
-export async function tryCommand(options: TryOptions): Promise<ExitCode> {
-  const { file, log, capability, json } = options;
-  const given = readArguments(options);
-  if ('problem' in given) return misused(given.problem);
+export async function tryCommand(input: CommandInput): Promise<ExitCode> {
+  const { given, file, log, json } = input;
+  const [capability = ''] = given.operands;
+  const typed = readArguments(given);
+  if ('problem' in typed) return complain(typed.problem);
   const { stdout, stderr } = process;
   const report = (json ? jsonReport : textReport)({ capability, stdout, stderr });
   return withCheckedFile(
     {
       file,
-      offline: false,
       only: capability,
       openLog: () => log,
-      onWellFormed: () => {},
       showFaults(faults) {
         if (!json) return showFaults(faults, file, log);
         const found = { faults: faults.map(flatFault), ...detailsFields(faults, log) };
         stdout.write(`${JSON.stringify({ ok: false, capability, ...found })}\n`);
       },
-      // The file may be right, and what asks another database can be called.
+      // The file may be right, and the capabilities of other databases can be called.
       exitCodeOf: (faults) => (faults.every(isNamedDatabaseAway) ? EXIT.failure : EXIT.usage),
     },
-    (checked) => call(checked, options, given, report),
+    (checked) => call(checked, input, typed, report),
   );
 }
 
 async function call(
   { outcome, refuse }: CheckedFile,
-  { capability: name, explain, log, ...options }: TryOptions,
-  given: Arguments,
+  { given, log }: CommandInput,
+  typed: Arguments,
   report: TryReport,
 ): Promise<ExitCode> {
   const { verified } = outcome.step === 'verified' ? outcome : {};
   const capability = verified?.config.capabilities[0];
   if (verified === undefined || capability === undefined) throw new Error('cannot call: nothing is verified');
-  const pairs = 'byteLength' in given.params ? [] : given.params;
+  const pairs = 'byteLength' in typed.params ? [] : typed.params;
   const [twice] = [...givenTwice(pairs, capability.params)];
   if (twice !== undefined)
-    return misused(`\`--param\` gives ${JSON.stringify(twice)} twice, and it is no list`);
-  const { keyName, subject, issuer } = options;
+    return complain(`\`--param\` gives ${JSON.stringify(twice)} twice, and it is no list`);
+  const keyName = given.value('as');
+  const issuer = given.value('issuer');
+  const subject = given.value('subject');
   const principal: ExamplePrincipal = {
     ...(keyName === undefined ? {} : { key_name: keyName }),
     ...(issuer === undefined ? {} : { issuer }),
     ...(subject === undefined ? {} : { subject }),
-    ...(given.claims.length === 0 ? {} : { claims: claimsOf(given.claims, capability.params) }),
+    ...(typed.claims.length === 0 ? {} : { claims: claimsOf(typed.claims, capability.params) }),
   };
   const local = createLocalCaller(principal);
-  if (!local.ok) return misused(local.problem);
+  if (!local.ok) return complain(local.problem);
   const params =
-    'byteLength' in given.params ? given.params : Buffer.from(paramsOf(pairs, capability.params));
+    'byteLength' in typed.params ? typed.params : Buffer.from(paramsOf(pairs, capability.params));
+  const explain = given.has('explain');
   try {
     const trial = await openTrial(verified, { observe: log.observe, explain });
     try {
-      const answer = await trial.call({ capability: name, params, caller: local.caller });
+      const answer = await trial.call({ capability: capability.name, params, caller: local.caller });
       const more = answer.kind === 'error' ? detailsFields([answer], log) : {};
       report({ capability, principal, outcome: answer, isPlan: explain, more });
       return answer.kind === 'rows' ? EXIT.fine : EXIT.failure;
@@ -108,17 +92,14 @@ async function call(
   }
 }
 
-function readArguments({
-  params,
-  paramsJson,
-  claims: claimTexts,
-}: TryOptions): Arguments | { readonly problem: string } {
-  const claims = readAssignments(claimTexts);
+function readArguments(given: Given): Arguments | { readonly problem: string } {
+  const claims = readAssignments(given.values('claim'));
   if (!claims.ok) return { problem: `\`--claim\` ${claims.problem}` };
-  const pairs = readAssignments(params);
+  const pairs = readAssignments(given.values('param'));
   if (!pairs.ok) return { problem: `\`--param\` ${pairs.problem}` };
+  const paramsJson = given.value('params');
   if (paramsJson === undefined) return { params: pairs.pairs, claims: claims.pairs };
-  if (params.length > 0) return { problem: 'give either `--param` or `--params`' };
+  if (pairs.pairs.length > 0) return { problem: 'give either `--param` or `--params`' };
   if (!paramsJson.startsWith('@')) return { params: Buffer.from(paramsJson), claims: claims.pairs };
   const name = paramsJson.slice(1);
   try {
@@ -130,9 +111,4 @@ function readArguments({
 
 function isNamedDatabaseAway(fault: VerificationFault): boolean {
   return isDatabaseAway(fault) && fault.path !== 'database';
-}
-
-function misused(message: string): ExitCode {
-  process.stderr.write(`svc-agent: ${message}\n`);
-  return EXIT.usage;
 }

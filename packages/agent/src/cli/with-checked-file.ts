@@ -4,25 +4,23 @@ import { checkInChildProcess } from '../start-up/child-process.ts';
 import { recordsOf } from '../reload/found-records.ts';
 import type { StartUpOutcome, WellFormed } from '../start-up/report.ts';
 import type { Log } from '../telemetry/log.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { crashDetail, EXIT, type ExitCode } from './command.ts';
 import { logFaults } from './print-faults.ts';
 
 export interface FileToCheck {
   /** The capability file. */
   readonly file: string;
-  readonly offline: boolean;
-  /** See `StartUpOrder`. */
+  /** This and the next three as in `StartUpOrder`; absent: no. */
+  readonly offline?: boolean;
   readonly only?: string;
-  /** See `StartUpOrder`. */
   readonly toleratesAway?: boolean;
-  /** Whether capabilities are looked at for what makes them hard to use; absent: no. */
   readonly lint?: boolean;
-  /** Called once; `logging` is undefined for faults found before the file's own section is known. */
+  /** Called once; `logging` is undefined for faults that are found before the file's own section is known. */
   readonly openLog: (logging: AgentConfig['logging'] | undefined) => Log;
-  readonly onWellFormed: (report: WellFormed) => void;
+  readonly onWellFormed?: (report: WellFormed) => void;
   /** Shows the user what is wrong with the file, the database or its account. */
   readonly showFaults: (faults: readonly VerificationFault[]) => void;
-  /** What such faults end the command with; absent: always wrong usage. */
+  /** The exit code of the command for these faults; absent: wrong usage. */
   readonly exitCodeOf?: (faults: readonly VerificationFault[]) => ExitCode;
 }
 
@@ -42,29 +40,17 @@ export interface CheckedFile {
  * the work has ended.
  */
 export async function withCheckedFile(
-  {
-    file,
-    offline,
-    only,
-    toleratesAway = false,
-    lint = false,
-    openLog,
-    onWellFormed,
-    showFaults,
-    exitCodeOf = () => EXIT.usage,
-  }: FileToCheck,
+  { openLog, onWellFormed, showFaults, exitCodeOf = () => EXIT.usage, ...order }: FileToCheck,
   work: (checked: CheckedFile) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   let opened: Log | undefined;
   const theLog = (logging?: AgentConfig['logging']): Log => (opened ??= openLog(logging));
   let crashing = false;
-  // A stack trace may quote the database; it goes to the log only.
   const crash = async (error: unknown): Promise<void> => {
     // The checks may fail in the child process because of what has already failed here: one record is enough.
     if (crashing) return;
     crashing = true;
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    theLog().observe({ event: 'crashed', detail });
+    theLog().observe({ event: 'crashed', detail: crashDetail(error) });
     await theLog().close();
     process.exit(EXIT.failure);
   };
@@ -76,9 +62,9 @@ export async function withCheckedFile(
   };
   let exitCode: ExitCode = EXIT.failure;
   try {
-    const outcome = await checkInChildProcess({ file, offline, only, toleratesAway, lint }, (report) => {
+    const outcome = await checkInChildProcess({ offline: false, ...order }, (report) => {
       theLog(report.logging);
-      onWellFormed(report);
+      onWellFormed?.(report);
     });
     if (outcome.step === 'malformed' || outcome.step === 'refused') {
       exitCode = refuse(outcome.faults);

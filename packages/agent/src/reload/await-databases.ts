@@ -1,11 +1,14 @@
 import { UNNAMED } from '../capabilities/database-names.ts';
+import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseConfig } from '../databases/driver/driver.ts';
+import { driverOf } from '../databases/drivers.ts';
+import { askChildProcess } from '../start-up/child-process.ts';
 import { databaseFault, DatabaseError, type VerificationFault } from '../databases/driver/errors.ts';
 import type { ArrivalOrder, ArrivalReport, UnverifiedDatabase, VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
 import type { Found } from './found-records.ts';
-import type { Reloader } from './reloader.ts';
+import { createReloader, type Reloader, type ReloaderOptions } from './reloader.ts';
 
 export interface AwaitDatabasesOptions {
   /** What is served now. */
@@ -107,11 +110,12 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
   /** A reload may have ended since they answered. */
   async function take(found: readonly string[], signal: AbortSignal): Promise<void> {
     const before = serving();
+    const { config, narrowed } = before;
     const arrived = found.filter((name) => namesAway().includes(name));
     if (arrived.length === 0) return;
     let report: ArrivalReport;
     try {
-      report = await options.verify({ arrived, served: pick(before) }, signal);
+      report = await options.verify({ arrived, served: { config, narrowed } }, signal);
     } catch (error) {
       // The process of the checks ended, for example without memory: they may pass the next time.
       if (!signal.aborted) for (const name of arrived) observe(awayEvent(name, [unexpected(error)]));
@@ -152,9 +156,47 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
   };
 }
 
-/** Only what the checks need of what is served. */
-function pick({ config, narrowed }: VerifiedAgent): ArrivalOrder['served'] {
-  return { config, narrowed };
+/** What of a running agent is needed to have it serve something else. */
+interface Reloadable extends Pick<ReloaderOptions, 'swap' | 'observe'> {
+  readonly verified: VerifiedAgent;
+  readonly config: AgentConfig;
+}
+
+/** Serves what the files hold when it is asked to, and databases that were away once they answer. */
+export function createReloading({
+  agent,
+  check,
+  onFound,
+}: { readonly agent: Reloadable } & Pick<ReloaderOptions, 'check'> &
+  Pick<AwaitDatabasesOptions, 'onFound'>): Pick<Reloader, 'reload' | 'close'> {
+  const { observe } = agent;
+  const reloader = createReloader({
+    check,
+    serving: () => agent.config,
+    async swap(verified) {
+      const swapped = await agent.swap(verified);
+      awaiting.served();
+      return swapped;
+    },
+    observe,
+  });
+  const awaiting = awaitDatabases({
+    serving: () => agent.verified,
+    swap: (verified) => agent.swap(verified),
+    between: (work) => reloader.between(work),
+    connect: (config) => driverOf(config.driver).connect(config, () => {}),
+    verify: askChildProcess,
+    onFound,
+    observe,
+    random: Math.random,
+  });
+  return {
+    reload: (trigger) => reloader.reload(trigger),
+    close() {
+      awaiting.close();
+      reloader.close();
+    },
+  };
 }
 
 function awayEvent(database: string, faults: readonly VerificationFault[]): Parameters<Observe>[0] {

@@ -2,7 +2,7 @@ import { readTraces } from '@svc/edge';
 import { expect, test } from 'vitest';
 import type { AgentConfig } from '../config/model.ts';
 import { configOf } from './config.fixture.ts';
-import { restartFaults } from './restart-faults.ts';
+import { restartFaults } from './reloader.ts';
 
 const { config: TRACES } = readTraces({ env: {}, readFile: String, serviceName: 'x' });
 if (TRACES === undefined) throw new Error('the defaults are faulty');

@@ -1,7 +1,7 @@
 import { UNNAMED } from '../capabilities/database-names.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { isDatabaseAway } from '../databases/driver/errors.ts';
-import { reverifyInChildProcess } from '../start-up/child-process.ts';
+import { askChildProcess } from '../start-up/child-process.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
@@ -57,7 +57,7 @@ export function reverifyNowAndThen({ serving, observe }: ReverifyOptions): { clo
 
   async function verify(config: AgentConfig): Promise<Parameters<typeof textsOf>[0]> {
     try {
-      return (await reverifyInChildProcess({ reverify: config }, closing.signal)).faults;
+      return (await askChildProcess({ reverify: config }, closing.signal)).faults;
     } catch (error) {
       return [unexpected(error)];
     }

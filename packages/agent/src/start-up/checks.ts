@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nearestWithin } from '@svc/edge';
+import { keyFileProblem } from '@svc/identity';
 import { DESCRIPTION_MAX_BYTES } from '@svc/protocol';
 import { describeCapabilities } from '../capabilities/openapi/describe-capabilities.ts';
 import type { Fault } from '../capabilities/fault.ts';
 import type { AgentConfig, IdentityConfig } from '../config/model.ts';
 import type { Capability } from '../capabilities/model.ts';
-import { loadConfig } from '../config/load.ts';
+import { loadConfig, loadOffer } from '../config/load.ts';
 import type { Verification } from '../databases/driver/driver.ts';
 import { databaseFault, isDatabaseAway, type VerificationFault } from '../databases/driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import { lintCapabilities } from '../lint/lint-capabilities.ts';
-import { checkKeyFiles } from './check-key-files.ts';
 import { digestingReader } from './file-digest.ts';
 import { driversOf, loadFileVerifier, type UnusableDatabases } from './file-verifier.ts';
 import { readonlyAccountFaults } from './readonly-account.ts';
@@ -19,6 +19,8 @@ import type {
   ArrivalOrder,
   ArrivalReport,
   IdentitySummary,
+  OffersOrder,
+  OffersReport,
   ReverifyOrder,
   ReverifyReport,
   StartUpOrder,
@@ -66,6 +68,16 @@ export async function runStartUpChecks(
   const outcome =
     only === undefined ? await checkAll(config, known, offline) : await askForOne(config, only, known);
   report(withCauses(outcome, linted.warnings));
+}
+
+/** What is wrong with the key files that the capability file names: without its keys an issuer's tokens are refused. */
+export async function checkKeyFiles({ issuers, issuerPositions }: IdentityConfig): Promise<readonly Fault[]> {
+  const problems = await Promise.all(issuers.map((issuer) => keyFileProblem(issuer)));
+  return problems.flatMap((message, index) => {
+    const position = issuerPositions[index];
+    const path = `identity.issuers.${index}`;
+    return message === undefined ? [] : [{ path, message, ...(position === undefined ? {} : { position }) }];
+  });
 }
 
 interface KnownOfFile {
@@ -285,4 +297,24 @@ export async function reverify({ reverify: config }: ReverifyOrder): Promise<Rev
   } finally {
     await databases.close();
   }
+}
+
+/** Reads what the files offer and whether their statements can be read, without a database. */
+export async function readOffers(
+  { offersOf }: OffersOrder,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<OffersReport> {
+  const offers: OffersReport['offers'][number][] = [];
+  for (const { file, content } of offersOf) {
+    const loaded = loadOffer({ path: file, env, readFile: () => content });
+    if ('faults' in loaded) {
+      offers.push(loaded);
+      continue;
+    }
+    const { drivers, ...offer } = loaded.offer;
+    const verifier = await loadFileVerifier(drivers);
+    const faults = await verifier.readStatements(offer.capabilities);
+    offers.push(faults.length > 0 ? { faults } : { offer });
+  }
+  return { offers };
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { spawnOwnCode, type OwnCode } from '@svc/edge';
 import { readRegularFile } from './read-regular-file.ts';
 import type {
   AdditionOrder,
@@ -13,12 +14,82 @@ import type {
   StartUpReport,
   WellFormed,
 } from './report.ts';
-import { spawnChecks } from './spawn-checks.ts';
+
+/** The code of the child process, a text in this executable, so that one file is all there is to install. */
+declare const SVC_HELPER: string;
+
+/** How much of the end of the child's standard error is kept for the log file, in case it fails. */
+const STDERR_MAX_CHARACTERS = 10_000;
+/** Optimizing the SQL parser takes more time and memory than it saves in one start. */
+const FLAGS = ['--liftoff-only', '--max-semi-space-size=4'];
+
+export function checksCode(): OwnCode {
+  return { command: 'internal-checks', text: SVC_HELPER, flags: FLAGS };
+}
 
 /**
- * Runs the start-up checks in a child process that ends with them: in this one, or in a thread of it, the parsers and
- * what they made would stay in memory for as long as the agent runs. When this process ends the child ends, too.
- * `onWellFormed` is called before the database is asked. Rejects when the child fails, or is ended by `signal`.
+ * A child process that runs checks: in this process, or in a thread of it, the parsers and what they made would stay in
+ * memory for as long as the agent runs. The child ends when its channel is closed, which the end of this process does, too.
+ */
+export interface ChecksProcess {
+  /** False once the process is over. */
+  readonly isRunning: boolean;
+  /** Sends an order; resolves with what `read` makes of the first message for which it returns something. */
+  ask<Message, Outcome>(order: object, read: (message: Message) => Outcome | undefined): Promise<Outcome>;
+  /** Ends it; resolves when it has ended. */
+  end(): Promise<void>;
+}
+
+export function startChecks(signal?: AbortSignal): ChecksProcess {
+  const child = spawnOwnCode(checksCode(), {
+    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
+    serialization: 'advanced',
+    signal,
+    killSignal: 'SIGKILL',
+  });
+  let stderr = '';
+  let isRunning = true;
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.once('close', () => (isRunning = false));
+  return {
+    get isRunning() {
+      return isRunning;
+    },
+    ask: <Message, Outcome>(order: object, read: (message: Message) => Outcome | undefined) =>
+      new Promise<Outcome>((resolve, reject) => {
+        const settle = (): unknown =>
+          child.off('message', onMessage).off('error', onError).off('close', onClose);
+        const onMessage = (message: Message): void => {
+          const outcome = read(message);
+          if (outcome === undefined) return;
+          settle();
+          resolve(outcome);
+        };
+        const onError = (error: Error): void => {
+          settle();
+          reject(error);
+        };
+        // Unlike 'exit', 'close' comes once all of standard error has been read.
+        const onClose = (code: number | null, signalled: string | null): void => {
+          const how = `the checks ended with ${signalled ?? code}: ${stderr}`;
+          onError(new Error(`cannot check the capability file: ${how}`));
+        };
+        child.on('message', onMessage).on('error', onError).on('close', onClose);
+        child.send(order, () => {});
+      }),
+    end() {
+      if (child.connected) child.disconnect();
+      return exited;
+    },
+  };
+}
+
+/**
+ * Runs the start-up checks in a process that ends with them. `onWellFormed` is called before the database is asked.
+ * Rejects when the process fails, or is ended by `signal`.
  */
 export function checkInChildProcess(
   order: Omit<StartUpOrder, 'content'>,
@@ -26,65 +97,42 @@ export function checkInChildProcess(
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
   const whole: StartUpOrder = { content: contentOf(order), ...order };
-  return runInChildProcess(whole, signal, (report: StartUpReport) => {
+  return askOnce(whole, signal, (report: StartUpReport) => {
     if (report.step !== 'well_formed') return report;
     onWellFormed(report);
     return undefined;
   });
 }
 
-/** Likewise for what has been verified before. */
-export function reverifyInChildProcess(order: ReverifyOrder, signal: AbortSignal): Promise<ReverifyReport> {
-  return runInChildProcess(order, signal, (report: ReverifyReport) => report);
+/** The answer to each other order. */
+type ReportOf<Order> = Order extends ReverifyOrder
+  ? ReverifyReport
+  : Order extends ArrivalOrder
+    ? ArrivalReport
+    : Order extends OffersOrder
+      ? OffersReport
+      : AdditionReport;
+
+/** Has another order carried out in a process of its own. Rejects when the process fails, or is ended by `signal`. */
+export function askChildProcess<Order extends ReverifyOrder | ArrivalOrder | OffersOrder | AdditionOrder>(
+  order: Order,
+  signal?: AbortSignal,
+): Promise<ReportOf<Order>> {
+  return askOnce(order, signal, (report: ReportOf<Order>) => report);
 }
 
-/** Verifies, in such a process, databases that answer now and did not when the file was loaded. */
-export function verifyArrivedInChildProcess(
-  order: ArrivalOrder,
-  signal: AbortSignal,
-): Promise<ArrivalReport> {
-  return runInChildProcess(order, signal, (report: ArrivalReport) => report);
-}
-
-/** Reads what capability files offer to callers, likewise in a child process; one answer for each file. */
-export function readOffersInChildProcess(order: OffersOrder): Promise<OffersReport> {
-  return runInChildProcess(order, undefined, (report: OffersReport) => report);
-}
-
-/** Adds a capability to the text of a file, likewise in a child process. */
-export function proposeInChildProcess(order: AdditionOrder): Promise<AdditionReport> {
-  return runInChildProcess(order, undefined, (report: AdditionReport) => report);
-}
-
-/** `read` returns the outcome, undefined for a message that comes before it. */
-function runInChildProcess<Message, Outcome>(
-  order: StartUpOrder | ReverifyOrder | ArrivalOrder | OffersOrder | AdditionOrder,
+async function askOnce<Message, Outcome>(
+  order: object,
   signal: AbortSignal | undefined,
   read: (message: Message) => Outcome | undefined,
 ): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    const { child, complaints } = spawnChecks(signal);
-    let outcome: Outcome | undefined;
-    child.on('message', (message: Message) => {
-      outcome = read(message);
-      if (outcome !== undefined) child.disconnect();
-    });
-    child.on('error', reject);
-    // After the disconnect above 'close' never comes; without it 'close' comes once standard error has been read.
-    child.on('exit', () => outcome !== undefined && resolve(outcome));
-    child.on('close', (code, signalled) => {
-      if (outcome !== undefined) return;
-      reject(
-        new Error(
-          `cannot check the capability file: the checks ended with ${signalled ?? code}: ${complaints()}`,
-        ),
-      );
-    });
-    child.send(order, () => {});
-  });
+  const checks = startChecks(signal);
+  const outcome = await checks.ask(order, read);
+  await checks.end();
+  return outcome;
 }
 
-/** Undefined where the file cannot be read: the checks then fail to read it, too, and report that. */
+/** Undefined if the file cannot be read: the checks then fail to read it, too, and report that. */
 function contentOf({
   file,
   isRunning = false,

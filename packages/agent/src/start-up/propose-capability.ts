@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Fault } from '../capabilities/fault.ts';
-import { sectionOf } from './capability-section.ts';
 import { loadConfig } from '../config/load.ts';
-import { insertCapability } from '../config/yaml/insert-capability.ts';
+import { insertCapability, type CapabilitySection } from '../config/yaml/insert-capability.ts';
 import { databaseFault } from '../databases/driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import type { StatementDescription } from '../databases/driver/describe-statement.ts';
+import type { DescribedStatement, StatementDescription } from '../databases/driver/describe-statement.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { runStartUpChecks } from './checks.ts';
 import { driversOf, loadFileVerifier } from './file-verifier.ts';
@@ -82,6 +81,29 @@ async function describe(
   } finally {
     await databases.close();
   }
+}
+
+/** The section of a file for a capability with this statement, as its database describes it. */
+function sectionOf(
+  sql: string,
+  { params, fields }: DescribedStatement,
+  database?: string,
+): CapabilitySection {
+  const declared = params.map(({ name, schema, required }) => [
+    name,
+    required ? { ...schema, required } : schema,
+  ]);
+  const result = fields.map(({ name, type, format, nullable }) => [
+    name,
+    { type, ...(format === undefined ? {} : { format }), ...(nullable ? {} : { nullable }) },
+  ]);
+  return {
+    ...(database === undefined ? {} : { database }),
+    // A single `$` would begin the name of an environment variable. In a replacement text `$$` would mean one `$`.
+    sql: sql.replaceAll('${', () => '$${'),
+    ...(declared.length === 0 ? {} : { params: Object.fromEntries(declared) as unknown }),
+    result: Object.fromEntries(result) as unknown,
+  };
 }
 
 function refused(fault: Fault): AdditionReport {

@@ -7,8 +7,7 @@ import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseConfigs, PreparedCapability } from '../databases/driver/driver.ts';
 import { databaseFault, type VerificationFault } from '../databases/driver/errors.ts';
 import { lintCapabilities } from '../lint/lint-capabilities.ts';
-import { checkKeyFiles } from '../start-up/check-key-files.ts';
-import { verifiedAgent } from '../start-up/checks.ts';
+import { checkKeyFiles, verifiedAgent } from '../start-up/checks.ts';
 import { digestingReader } from '../start-up/file-digest.ts';
 import {
   driversOf,

@@ -1,19 +1,11 @@
-import { jsonReport, textReport } from './check-report.ts';
-import type { CommandLog } from '../command-log.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
+import { EXIT, type CommandInput, type ExitCode } from '../command.ts';
 import { withCheckedFile } from '../with-checked-file.ts';
-
-export interface CheckOptions {
-  /** The capability file. */
-  readonly file: string;
-  readonly offline: boolean;
-  readonly json: boolean;
-  readonly log: CommandLog;
-}
+import { jsonReport, textReport } from './check-report.ts';
 
 /** `svc-agent check`: checks the capability file and prints a report. */
-export async function checkCommand({ file, offline, json, log }: CheckOptions): Promise<ExitCode> {
+export async function checkCommand({ given, file, json, log }: CommandInput): Promise<ExitCode> {
+  const offline = given.has('offline');
   const report = (json ? jsonReport : textReport)(file, offline, process.stdout, log);
   const exitCode = await withCheckedFile(
     {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstSignal } from '@svc/edge';
 import { unexpected } from '../../reload/fault-texts.ts';
 import type { FileDigests } from '../../start-up/report.ts';
 import { LOG_FILE, logFile, writeProblem } from '../../telemetry/log-destination.ts';
@@ -17,70 +18,54 @@ import type { Display } from '../../workbench/display.ts';
 import { textDisplay } from '../../workbench/text-display.ts';
 import { startWarmProcess } from '../../workbench/warm-process.ts';
 import { watchSaves, type SaveEnd, type WatchSaves } from '../../workbench/watch-saves.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { detailsOf, NOBODY, type CommandLog } from '../command-log.ts';
+import { complain, crashDetail, EXIT, type CommandInput, type ExitCode } from '../command.ts';
+import { detailsOf, NOBODY } from '../command-log.ts';
 import { logFaults, printFaults } from '../print-faults.ts';
 import { serveWorkbench, createShowFindings, type WorkbenchParts } from './serve-workbench.ts';
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 
-export interface DevOptions {
-  /** The capability file. */
-  readonly file: string;
-  /** The folder of the executables, and of the log file unless `--log` names another. */
-  readonly home: string;
-  readonly log: CommandLog;
-  readonly version: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** As it was given; undefined for the usual one. */
-  readonly port: string | undefined;
-  readonly gateway: boolean;
-  /** Of the API key, as they were given. */
-  readonly claims: readonly string[];
-  readonly json: boolean;
-  readonly quiet: boolean;
-  /** The pages of the console, as they are embedded. */
-  readonly consoleAssets: () => string;
-  /** Resolves with the signal that asks for the end. Before it is called a signal ends the process at once. */
-  readonly untilSignal: () => Promise<NodeJS.Signals>;
-}
-
 const USUAL_PORT = '8080';
 const KEY_NAME = 'dev';
 
-/** `svc-agent dev`: serves the file on this machine alone, and each save of it, until a signal comes. */
-export async function devCommand(options: DevOptions): Promise<ExitCode> {
-  const { file, home, version, claims, env, untilSignal } = options;
-  const { file: named } = options.log;
-  const port = Number(options.port ?? USUAL_PORT);
+/**
+ * `svc-agent dev`: serves the file on this machine alone, and each save of it, until a signal comes.
+ * `consoleAssets` returns the pages of the console, as they are embedded.
+ */
+export async function devCommand(input: CommandInput, consoleAssets: () => string): Promise<ExitCode> {
+  const { given, file, home, version, env, json } = input;
+  const { file: named } = input.log;
+  const showsCalls = !given.has('quiet');
+  const servesGateway = !given.has('no-gateway');
+  const typedPort = given.value('port') ?? USUAL_PORT;
+  const port = Number(typedPort);
   const gatewayFile = join(home, 'svc-gateway');
-  if (!/^\d{1,5}$/.test(options.port ?? USUAL_PORT) || port > 65_535)
-    return complain('--port must be a number from 0 to 65535', EXIT.usage);
-  if (options.gateway && !existsSync(gatewayFile)) {
+  if (!/^\d{1,5}$/.test(typedPort) || port > 65_535)
+    return complain('--port must be a number from 0 to 65535');
+  if (servesGateway && !existsSync(gatewayFile)) {
     const remedy = 'put it there, or use --no-gateway to check each save without serving it';
-    return complain(`there is no svc-gateway beside svc-agent, in ${home}: ${remedy}`, EXIT.usage);
+    return complain(`there is no svc-gateway beside svc-agent, in ${home}: ${remedy}`);
   }
   const { stdout, stderr } = process;
   const isTerminal = stdout.isTTY;
   const problem = named === undefined ? writeProblem(home) : undefined;
   const logName = problem === undefined ? (named ?? LOG_FILE) : undefined;
-  const display = options.json
-    ? jsonDisplay(stdout, !options.quiet)
+  const display = json
+    ? jsonDisplay(stdout, showsCalls)
     : textDisplay({
         output: stdout,
         hasColour: isTerminal && !env['NO_COLOR'],
         showsDatabaseText: isTerminal,
         log: logName,
-        showsCalls: !options.quiet,
+        showsCalls,
       });
   const showFindings = createShowFindings(display, file);
   // What runs here is an agent: its log is that of every agent, unless the user names another.
   const log =
     named === undefined && problem === undefined
       ? createLog({ destination: logFile(home), standardError: NOBODY })
-      : options.log;
+      : input.log;
   const crash = async (error: unknown): Promise<never> => {
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.observe({ event: 'crashed', detail });
+    log.observe({ event: 'crashed', detail: crashDetail(error) });
     if (logName !== undefined)
       stderr.write(`svc-agent: internal error, ending; ${logName} holds the details\n`);
     await log.close();
@@ -89,9 +74,9 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   process.on('uncaughtException', (error) => void crash(error));
   const showFaults = ({ content, faults }: RefusedSave): void => {
     logFaults(faults, log);
-    if (options.json || isTerminal) display.refused({ file, content, faults, servesOn: false });
+    if (json || isTerminal) display.refused({ file, content, faults, servesOn: false });
     else printFaults(faults, stderr, file, logName === undefined ? {} : { log: logName });
-    const details = problem === undefined ? undefined : detailsOf(faults, options.log);
+    const details = problem === undefined ? undefined : detailsOf(faults, input.log);
     if (details === undefined) return;
     stderr.write(`svc-agent: cannot write ${LOG_FILE} in ${home}: ${problem}\nDetails: ${details}\n`);
   };
@@ -105,8 +90,8 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
   let watching: { close(): void } | undefined;
   let author: AuthorConsole | undefined;
   const watch: WatchSaves = (take) => void (watching = watchSaves({ checked: () => read, take }));
-  const starting = options.gateway
-    ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims, env })
+  const starting = servesGateway
+    ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims: given.values('claim'), env })
     : undefined;
   // It is awaited once the file has passed.
   starting?.catch(() => {});
@@ -123,10 +108,12 @@ export async function devCommand(options: DevOptions): Promise<ExitCode> {
       url: gateway?.url,
       first,
       inspect: (order) => warm.inspect(order),
-      embedded: options.consoleAssets(),
+      embedded: consoleAssets(),
       ofGateway: gateway?.console,
     });
     author = opened;
+    // Without a listener for SIGHUP, closing the terminal would leave everything running.
+    const untilSignal = (): Promise<NodeJS.Signals> => firstSignal(EXIT.failure, ['SIGHUP']);
     const saves = {
       file,
       display: shownAlso(display, opened),
@@ -208,9 +195,4 @@ function checksOf({
     };
     return { faults: [], show };
   };
-}
-
-function complain(problem: string, exitCode: ExitCode): ExitCode {
-  process.stderr.write(`svc-agent: ${problem}\n`);
-  return exitCode;
 }

@@ -1,7 +1,8 @@
 import type { ProxyVariables } from '@svc/edge';
-import { startAgent, type AgentParts, type RunningAgent } from '../../runtime/agent.ts';
+import type { RunningAgent } from '../../runtime/agent.ts';
 import { databaseFault, type VerificationFault } from '../../databases/driver/errors.ts';
-import { createReloader, type Checked } from '../../reload/reloader.ts';
+import { createReloading } from '../../reload/await-databases.ts';
+import type { Checked } from '../../reload/reloader.ts';
 import type { VerifiedAgent } from '../../start-up/report.ts';
 import type { AgentEvent } from '../../telemetry/events.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -11,11 +12,7 @@ import type { PassedSave, RefusedSave } from '../../workbench/check-save.ts';
 import { exampleCall } from '../../workbench/example-call.ts';
 import { GatewayFailed, type WorkbenchGateway } from '../../workbench/start-gateway.ts';
 import type { SaveEnd, WatchSaves } from '../../workbench/watch-saves.ts';
-import { openDatabase, openVerified, type Opened } from '../open-database.ts';
-import { closeUnless } from '../../databases/opened.ts';
-import { driverOf } from '../../databases/drivers.ts';
-import { awaitDatabases } from '../../reload/await-databases.ts';
-import { verifyArrivedInChildProcess } from '../../start-up/child-process.ts';
+import { openAgent, type OpenedAgent } from '../open-database.ts';
 
 export interface WorkbenchParts {
   /** The capability file. */
@@ -38,8 +35,8 @@ export interface WorkbenchParts {
 const CONNECTED_WITHIN_MS = 10_000;
 
 /**
- * Runs an agent by the gateway of the workbench until a signal comes. Resolves with what is wrong where it cannot begin,
- * else when the agent has ended.
+ * Runs an agent at the gateway of the workbench until a signal comes. Resolves when the agent has ended; with faults if it
+ * could not begin.
  */
 export async function serveWorkbench(
   parts: WorkbenchParts,
@@ -55,31 +52,6 @@ export async function serveWorkbench(
     if (event.event === 'database_refused')
       display.note(`${databaseOf(event)} is back, and is refused until the next save: ${event.message}`);
   };
-  let onDatabaseChange = (): void => {};
-  const observeDatabase = (event: AgentEvent): void => {
-    observe(event);
-    onDatabaseChange();
-  };
-  let opening: Opened;
-  try {
-    // The connections of the checks are those of another process.
-    opening = await openVerified(withLink(parts.first.verified, gateway), observeDatabase);
-  } catch (error) {
-    return [databaseFault(error)];
-  }
-  const { verified, opened } = opening;
-  const { config } = verified;
-  const signal = parts.untilSignal();
-  const capabilities = config.capabilities.length;
-  observe({ event: 'starting', version, config_file: file, capabilities });
-  const connected = untilConnected(gateway, (record) => calls.ofGateway(record));
-  const gone = gateway.ended.then((problem) => {
-    throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
-  });
-  // It may end before anybody waits for that.
-  gone.catch(() => {});
-  const openAnother: AgentParts['openDatabase'] = (changed, name) =>
-    openDatabase(changed, name, observeDatabase);
   const ownLog = {
     observe,
     get recordsLost() {
@@ -87,10 +59,27 @@ export async function serveWorkbench(
     },
     close: () => log.close(),
   };
-  const agent = await closeUnless(opened, () =>
-    startAgent({ verified, opened, version, proxyVariables: parts.env, openDatabase: openAnother }, ownLog),
-  );
-  onDatabaseChange = () => agent.databasesChanged();
+  let opened: OpenedAgent;
+  try {
+    opened = await openAgent(withLink(parts.first.verified, gateway), {
+      version,
+      env: parts.env,
+      log: ownLog,
+    });
+  } catch (error) {
+    return [databaseFault(error)];
+  }
+  const { config } = opened;
+  const signal = parts.untilSignal();
+  const capabilities = config.capabilities.length;
+  observe({ event: 'starting', version, config_file: file, capabilities });
+  const connected = untilConnected(gateway, (record) => calls.ofGateway(record));
+  const gone = gateway.ended.then((problem) => {
+    throw new GatewayFailed(`svc-gateway has ended${problem === '' ? '' : `: ${problem}`}`);
+  });
+  // The gateway may end before anything waits for its end.
+  gone.catch(() => {});
+  const agent = await opened.start();
   const saves = savesOf(agent, parts);
   let ending: NodeJS.Signals | 'gateway' = 'gateway';
   try {
@@ -144,7 +133,8 @@ function savesOf(
 ): { readonly take: () => Promise<SaveEnd | undefined>; close(): void } {
   let content: Uint8Array | undefined;
   let passed: PassedSave | undefined;
-  const reloader = createReloader({
+  const reloading = createReloading({
+    agent,
     check: async (): Promise<Checked> => {
       const checked = await check();
       ({ content } = checked);
@@ -152,27 +142,11 @@ function savesOf(
       passed = checked;
       return { verified: withLink(checked.verified, gateway) };
     },
-    serving: () => agent.config,
-    async swap(verified) {
-      const swapped = await agent.swap(verified);
-      awaiting.served();
-      return swapped;
-    },
-    observe: agent.observe,
-  });
-  const awaiting = awaitDatabases({
-    serving: () => agent.verified,
-    swap: (verified) => agent.swap(verified),
-    between: (work) => reloader.between(work),
-    connect: (config) => driverOf(config.driver).connect(config, () => {}),
-    verify: verifyArrivedInChildProcess,
     // The next save shows what its checks find.
     onFound: () => {},
-    observe: agent.observe,
-    random: Math.random,
   });
   const take = async (): Promise<SaveEnd | undefined> => {
-    const end = await reloader.reload('watch');
+    const end = await reloading.reload('watch');
     if (end === undefined) return undefined;
     if ('faults' in end) {
       const { faults } = end;
@@ -187,13 +161,7 @@ function savesOf(
     };
     return { faults: [], show };
   };
-  return {
-    take,
-    close() {
-      awaiting.close();
-      reloader.close();
-    },
-  };
+  return { take, close: () => reloading.close() };
 }
 
 /** Shows what is allowed, and yet to be known. */

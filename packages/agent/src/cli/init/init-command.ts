@@ -12,47 +12,30 @@ import type {
 } from '../../databases/driver/catalog.ts';
 import { driverOfUrl } from '../../databases/drivers.ts';
 import { DatabaseError, type VerificationFault } from '../../databases/driver/errors.ts';
-import { chooseTables, type TableChoice } from '../../proposals/choose-tables.ts';
+import { chooseTables } from '../../proposals/choose-tables.ts';
 import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../../proposals/compose-files.ts';
 import type { Proposal } from '../../proposals/model.ts';
 import { propose } from '../../proposals/propose.ts';
 import { withoutFailing } from '../../proposals/without-failing.ts';
 import { draftFolder, filesInTheWay, type FileToWrite } from '../../proposals/write-folder.ts';
 import { checkInChildProcess } from '../../start-up/child-process.ts';
-import { askSecret, askYesNo } from './ask.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
+import { complain, crashDetail, EXIT, type CommandInput, type ExitCode } from '../command.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
-import { detailsFields, showFaults, type CommandLog } from '../command-log.ts';
+import { detailsFields, showFaults } from '../command-log.ts';
 import { logFaults } from '../print-faults.ts';
-
-export interface InitOptions extends TableChoice {
-  /** Where the database is; else DATABASE_URL. */
-  readonly url: string | undefined;
-  /** How many capabilities at most, as it was typed. */
-  readonly max: string | undefined;
-  readonly dir: string | undefined;
-  readonly gatewayUrl: string | undefined;
-  readonly createAccount: boolean;
-  readonly dryRun: boolean;
-  /** Answers every question. */
-  readonly yes: boolean;
-  readonly json: boolean;
-  readonly log: CommandLog;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
 
 const READ_TIMEOUT_MS = 60_000;
 const MAX_CAPABILITIES = 40;
 const FOLDER = 'capability';
 const GATEWAY_URL = 'ws://127.0.0.1:8080/ws/agent';
 const PASSWORD_BYTES = 24;
-/** Progress is told of what takes longer. */
+/** What takes longer is announced on a terminal. */
 const QUIET_MS = 1000;
 
 /** Ends the command with a message for standard error. */
 class Refused extends Error {
   readonly exitCode: ExitCode;
-  /** What the database says; it does not stand on standard error. */
+  /** What the database says; never for standard error. */
   readonly detail: string | undefined;
   constructor(message: string, exitCode: ExitCode = EXIT.usage, detail?: string) {
     super(message);
@@ -61,25 +44,23 @@ class Refused extends Error {
   }
 }
 
-/** `svc-agent init`: proposes capabilities for a database, and writes them with all that it takes to serve them. */
-export async function initCommand(options: InitOptions): Promise<ExitCode> {
-  const { log } = options;
+/** `svc-agent init`: proposes capabilities for a database, and writes all files that serving them takes. */
+export async function initCommand(input: CommandInput): Promise<ExitCode> {
+  const { log } = input;
   try {
-    return await init(options);
+    return await init(input);
   } catch (error) {
-    if (error instanceof Refused) return refuse(error, options);
-    // A stack trace may quote the database; it goes to the log only.
-    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    log.observe({ event: 'crashed', detail });
+    if (error instanceof Refused) return refuse(error, input);
+    log.observe({ event: 'crashed', detail: crashDetail(error) });
     return EXIT.failure;
   } finally {
     await log.close();
   }
 }
 
-function refuse({ message, detail, exitCode }: Refused, { json, log }: InitOptions): ExitCode {
+function refuse({ message, detail, exitCode }: Refused, { json, log }: CommandInput): ExitCode {
   const { stdout, stderr } = process;
-  stderr.write(`svc-agent: ${message}\n`);
+  complain(message, exitCode);
   const said = detail === undefined ? [] : [{ path: 'database', message, detail }];
   logFaults(said, log);
   const more = detailsFields(said, log);
@@ -91,10 +72,14 @@ function refuse({ message, detail, exitCode }: Refused, { json, log }: InitOptio
   return exitCode;
 }
 
-async function init(options: InitOptions): Promise<ExitCode> {
-  const { gatewayUrl = GATEWAY_URL, createAccount, dryRun, yes, json, log } = options;
-  const dir = normalize(options.dir ?? FOLDER).replace(/(?<=.)\/$/, '');
-  const max = maxOf(options.max);
+async function init(input: CommandInput): Promise<ExitCode> {
+  const { given, env, json, log } = input;
+  const gatewayUrl = given.value('gateway-url') ?? GATEWAY_URL;
+  const createAccount = given.has('create-account');
+  const dryRun = given.has('dry-run');
+  const yes = given.has('yes');
+  const dir = normalize(given.value('dir') ?? FOLDER).replace(/(?<=.)\/$/, '');
+  const max = maxOf(given.value('max'));
   const urlProblem = gatewayUrlProblem(gatewayUrl);
   if (urlProblem !== undefined) throw new Refused(`--gateway-url ${urlProblem}`);
   const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !yes && !json;
@@ -103,12 +88,17 @@ async function init(options: InitOptions): Promise<ExitCode> {
       '--create-account asks before it changes the database: without a terminal it needs `--yes`',
     );
   }
-  const source = await driverOfUrl(options.url ?? options.env['DATABASE_URL']).loadCatalog();
+  const source = await driverOfUrl(given.value('url') ?? env['DATABASE_URL']).loadCatalog();
   if (createAccount && source.accounts === undefined) {
     throw new Refused('--create-account: a database that is a file has no accounts; leave it out');
   }
-  const { catalog, target } = await readCatalog(source, targetFor(source, options), { ...options, mayAsk });
-  const choice = chooseTables(catalog, options);
+  const { catalog, target } = await readCatalog(source, targetFor(source, input), mayAsk);
+  const choice = chooseTables(catalog, {
+    schemas: given.values('schema'),
+    tables: given.values('tables'),
+    exclude: given.values('exclude'),
+    include: given.values('include'),
+  });
   if (!choice.ok) throw new Refused(choice.problem);
   const proposal = propose(catalog, { ...choice, max, contains: source.contains });
   const capabilities = namesOf(proposal);
@@ -208,8 +198,9 @@ function maxOf(typed: string | undefined): number {
   throw new Refused('--max must be a whole number from 1 on');
 }
 
-/** A flag goes before the environment: whoever types it means it. */
-function targetFor(source: CatalogSource, { url, env }: InitOptions): CatalogTarget {
+/** A flag takes precedence over the environment. */
+function targetFor(source: CatalogSource, { given, env }: CommandInput): CatalogTarget {
+  const url = given.value('url');
   if (url !== undefined) {
     process.stderr.write(
       'svc-agent: warning: other accounts of this machine can read --url in its list of processes: set DATABASE_URL instead\n',
@@ -223,7 +214,7 @@ function targetFor(source: CatalogSource, { url, env }: InitOptions): CatalogTar
 async function readCatalog(
   source: CatalogSource,
   target: CatalogTarget,
-  { mayAsk }: { readonly mayAsk: boolean },
+  mayAsk: boolean,
 ): Promise<{ readonly catalog: Catalog; readonly target: CatalogTarget }> {
   try {
     const catalog = await told('Reading the catalogs ...', source.read(target, READ_TIMEOUT_MS));
@@ -232,11 +223,10 @@ async function readCatalog(
     if (!(error instanceof DatabaseError)) throw error;
     const password = mayAsk && !target.hasPassword ? await askSecret('Password for the database') : undefined;
     if (password === undefined) throw refusedBy(error, 'cannot read the catalogs');
-    return readCatalog(source, target.withPassword(password), { mayAsk });
+    return readCatalog(source, target.withPassword(password), mayAsk);
   }
 }
 
-/** Says on a terminal what takes long. */
 async function told<Result>(what: string, work: Promise<Result>): Promise<Result> {
   const tell = (): unknown => process.stderr.isTTY && process.stderr.write(`${what}\n`);
   const timer = setTimeout(tell, QUIET_MS);
@@ -252,9 +242,18 @@ function refusedBy(error: DatabaseError, what: string, exitCode: ExitCode = EXIT
   return new Refused(message, exitCode, error.message);
 }
 
+/** Undefined when the user leaves. The library is loaded with the first question: only `init` asks any. */
+async function askSecret(question: string): Promise<string | undefined> {
+  const { password, isCancel } = await import('@clack/prompts');
+  const answer = await password({ message: question });
+  return isCancel(answer) ? undefined : answer;
+}
+
 async function confirm(files: readonly FileToWrite[]): Promise<void> {
   process.stdout.write(`${files.find(({ path }) => path === 'reader.sql')?.text ?? ''}\n`);
-  if ((await askYesNo('Run these statements now, and write the files?')) !== true) {
+  const prompts = await import('@clack/prompts');
+  const message = 'Run these statements now, and write the files?';
+  if ((await prompts.confirm({ message, initialValue: false })) !== true) {
     throw new Refused('nothing was written, and the database was not changed', EXIT.failure);
   }
 }
@@ -287,7 +286,11 @@ function attempt<Result>(write: () => Result): Result {
 async function makeAccount(
   accounts: CatalogAccounts,
   target: CatalogTarget,
-  { statements, name, password }: AccountToMake,
+  {
+    statements,
+    name,
+    password,
+  }: { readonly statements: readonly string[]; readonly name: string; readonly password: string },
 ): Promise<void> {
   let outcome;
   try {
@@ -303,12 +306,6 @@ async function makeAccount(
       EXIT.failure,
     );
   }
-}
-
-interface AccountToMake {
-  readonly statements: readonly string[];
-  readonly name: string;
-  readonly password: string;
 }
 
 function alreadyThere(account: string): string {

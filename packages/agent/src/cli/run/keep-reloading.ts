@@ -1,14 +1,13 @@
 import type { RunningAgent } from '../../runtime/agent.ts';
-import { driverOf } from '../../databases/drivers.ts';
 import { isDatabaseAway } from '../../databases/driver/errors.ts';
-import { awaitDatabases } from '../../reload/await-databases.ts';
+import { createReloading } from '../../reload/await-databases.ts';
 import { keepServed } from '../../reload/keep-served.ts';
-import { createReloader, type Checked } from '../../reload/reloader.ts';
+import type { Checked } from '../../reload/reloader.ts';
 import { reverifyNowAndThen } from '../../reload/reverify-now-and-then.ts';
 import { watchFiles } from '../../reload/watch-files.ts';
-import { checkInChildProcess, verifyArrivedInChildProcess } from '../../start-up/child-process.ts';
+import { askChildProcess, checkInChildProcess } from '../../start-up/child-process.ts';
 import { createNewsOf, type Found } from '../../reload/found-records.ts';
-import type { FileDigests, VerifiedAgent } from '../../start-up/report.ts';
+import type { FileDigests } from '../../start-up/report.ts';
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 
 export interface ReloadingAgent {
@@ -54,51 +53,33 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
     if (isAccountNews) observe({ event: 'account_audited', findings: findings.length });
     const kept = keepServed(agent.verified, verified);
     if (!kept.isDescriptionStale) return kept;
-    const { description } = await verifyArrivedInChildProcess({ arrived: [], served: kept.verified }, stop);
+    const { description } = await askChildProcess({ arrived: [], served: kept.verified }, stop);
     return { verified: { ...kept.verified, description } };
   }
 
   async function reloadChanged(): Promise<void> {
     clearTimeout(tryAgain);
-    const end = await reloader.reload('watch');
+    const end = await reloading.reload('watch');
     if (end === undefined || !('faults' in end) || !end.faults.some(isDatabaseAway)) return;
     tryAgain = setTimeout(() => void reloadChanged(), TRY_AGAIN_MS);
   }
 
-  const serving = (): RunningAgent['config'] => agent.config;
-  const swap = (verified: VerifiedAgent): ReturnType<RunningAgent['swap']> => agent.swap(verified);
-  const reloader = createReloader({
+  const reloading = createReloading({
+    agent,
     check,
-    serving,
-    async swap(verified) {
-      const swapped = await swap(verified);
-      awaiting.served();
-      return swapped;
-    },
-    observe,
-  });
-  const awaiting = awaitDatabases({
-    serving: () => agent.verified,
-    swap,
-    between: (work) => reloader.between(work),
-    connect: (config) => driverOf(config.driver).connect(config, () => {}),
-    verify: verifyArrivedInChildProcess,
     onFound(found) {
       if (tellNewsOf(found, true)) observe({ event: 'account_audited', findings: found.findings.length });
     },
-    observe,
-    random: Math.random,
   });
   const watching = watch ? watchFiles({ checked: () => checked, onChange: reloadChanged }) : undefined;
   const reverifying = reverifyNowAndThen({ serving: () => agent.verified, observe });
   return {
-    reload: () => void reloader.reload('SIGHUP'),
+    reload: () => void reloading.reload('SIGHUP'),
     close() {
       clearTimeout(tryAgain);
-      awaiting.close();
       watching?.close();
       reverifying.close();
-      reloader.close();
+      reloading.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readProblem } from '@svc/edge';
 import type { Fault } from '../../capabilities/fault.ts';
-import { readOffersInChildProcess } from '../../start-up/child-process.ts';
+import { askChildProcess } from '../../start-up/child-process.ts';
 import type { OffersReport } from '../../start-up/report.ts';
 import type { Contract } from '../contract.ts';
 import { fetchOpenApi } from './fetch-openapi.ts';
@@ -27,8 +27,7 @@ export async function readSides(operands: readonly string[], apiKey: string): Pr
   const sides = operands.map((operand) => urlOf(operand) ?? readFile(operand));
   const files = sides.filter((side) => 'content' in side);
   const offersOf = files.map(({ name, content }) => ({ file: name, content }));
-  const report: OffersReport =
-    files.length === 0 ? { offers: [] } : await readOffersInChildProcess({ offersOf });
+  const report: OffersReport = files.length === 0 ? { offers: [] } : await askChildProcess({ offersOf });
   const read: Side[] = [];
   for (const side of sides) {
     if ('kind' in side) read.push(side);
