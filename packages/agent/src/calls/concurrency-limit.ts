@@ -1,5 +1,6 @@
 import { createTurnQueue, type AbortSignalLike } from '@svc/edge';
 import type { CallerLoad } from './caller-loads.ts';
+import { waitFor } from './wait-for.ts';
 
 /**
  * Bounds what runs at once (`runtime.max_concurrent_requests`) and what waits for it (`runtime.queue_size`). Callers take
@@ -7,9 +8,9 @@ import type { CallerLoad } from './caller-loads.ts';
  */
 export interface ConcurrencyLimit {
   /**
-   * Takes a slot: returns its release, or why there is none; a promise, which never rejects, where the slot has to be
-   * waited for. `waitMs` is how long waiting makes sense. When the queue is full, the newest call of the caller with
-   * most of them leaves it, unless this caller has as many.
+   * Takes a slot: returns its release, or why there is none; a promise, which never rejects, if the call has to wait.
+   * `waitMs` is how long waiting makes sense. When the queue is full, the newest call of the caller with most waiting
+   * calls leaves it, unless this caller has as many.
    */
   acquire(waitMs: number, signal: AbortSignalLike, load: CallerLoad): Acquired | Promise<Acquired>;
   /** Other bounds from now on. What runs and waits stays. */
@@ -32,7 +33,7 @@ export function createConcurrencyLimit(atStart: number, queuedAtStart: number): 
   const queue = createTurnQueue<CallerLoad, Waiter>();
   let running = 0;
 
-  /** Of a caller that has arrived. A slot can be given back only once. */
+  /** For a call that has arrived. Its slot can be given back only once. */
   function slotOf(load: CallerLoad): () => void {
     running += 1;
     const startedAt = load.started();
@@ -74,19 +75,13 @@ export function createConcurrencyLimit(atStart: number, queuedAtStart: number): 
         }
         newest.leave('full');
       }
-      return new Promise<Acquired>((resolve) => {
-        const leave = (outcome: Acquired): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', onAbort);
-          queue.delete(load, waiter);
-          if (typeof outcome === 'string') load.left();
-          resolve(outcome);
-        };
-        const onAbort = (): void => leave('aborted');
-        const timer = setTimeout(() => leave('late'), waitMs);
-        signal.addEventListener('abort', onAbort);
+      return waitFor<Acquired>(waitMs, signal, (leave) => {
         const waiter: Waiter = { load, leave };
         queue.add(load, waiter);
+        return (outcome) => {
+          queue.delete(load, waiter);
+          if (typeof outcome === 'string') load.left();
+        };
       });
     },
     resize(changedRunning, changedQueued) {

@@ -1,5 +1,6 @@
 import { createByteBudget, type AbortSignalLike, type Reservation } from '@svc/edge';
 import type { CallerLoad } from './caller-loads.ts';
+import { waitFor } from './wait-for.ts';
 
 /**
  * Bounds the memory of results from before their query runs until the gateway has taken them. A result that may be
@@ -43,43 +44,24 @@ export function createResultMemory(limitBytes: number): ResultMemory {
   return {
     reserveLarge(maxBytes, waitMs, signal, load) {
       if (maxBytes <= SMALL_MAX_BYTES) return undefined;
-      return new Promise((resolve) => {
-        if (signal.aborted) {
-          resolve('aborted');
-          return;
-        }
-        const leave = (outcome: Reservation | 'late' | 'aborted'): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', onAbort);
-          if (typeof outcome === 'string') reservation.release();
-          resolve(outcome);
-        };
-        const onAbort = (): void => leave('aborted');
-        const timer = setTimeout(() => leave('late'), waitMs);
-        signal.addEventListener('abort', onAbort);
-        // May be granted before `reserve` returns, when `reservation` is not assigned yet.
+      return waitFor<Reservation>(waitMs, signal, (settle) => {
         const reservation = large.reserve(
           Math.min(maxBytes, limitBytes),
-          () => queueMicrotask(() => leave(reservation)),
+          // It may be granted before `reserve` returns, when `reservation` is not assigned yet.
+          () => queueMicrotask(() => settle(reservation)),
           load,
         );
+        return (outcome) => {
+          if (typeof outcome === 'string') reservation.release();
+        };
       });
     },
     waitForSmall(waitMs, signal) {
       if (small < limitBytes) return undefined;
-      return new Promise((resolve) => {
-        const leave = (outcome: 'late' | 'aborted' | undefined): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', onAbort);
-          waiting.delete(proceed);
-          resolve(outcome);
-        };
-        const proceed = (): void => leave(undefined);
-        const onAbort = (): void => leave('aborted');
-        const timer = setTimeout(() => leave('late'), waitMs);
-        signal.addEventListener('abort', onAbort);
+      return waitFor<undefined>(waitMs, signal, (settle) => {
+        const proceed = (): void => settle(undefined);
         waiting.add(proceed);
-        if (signal.aborted) onAbort();
+        return () => waiting.delete(proceed);
       });
     },
     holdSmall(bytes) {

@@ -1,4 +1,3 @@
-import type { AbortSignalLike } from '@svc/edge';
 import {
   agentErrorText,
   DEFAULT_SERVICE,
@@ -8,14 +7,15 @@ import {
 } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
-import { DatabaseError } from '../databases/driver/errors.ts';
+import { DatabaseError, type DatabaseErrorKind } from '../databases/driver/errors.ts';
 import type { Query } from '../databases/driver/driver.ts';
 import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
 import type { CallEvent, CallerFields, Observe } from '../telemetry/events.ts';
 import type { AgentTraces } from '../telemetry/traces.ts';
 import type { Admissions } from './admissions.ts';
-import type { IdentifyCaller } from './identify-caller.ts';
+import type { Identified, IdentifyCaller } from './identify-caller.ts';
 import type { RunnableCapability, ServedSet } from './served-set.ts';
+import { waitFor } from './wait-for.ts';
 
 export interface RunCallOptions {
   /** What calls that arrive now find; they keep it until they end. */
@@ -41,19 +41,20 @@ interface Ended {
   /** Undefined where it is not known. */
   readonly caller?: Caller | undefined;
   readonly sqlState?: string | undefined;
+  /** When its query began, counted from its arrival; only if traces are made. */
+  readonly queuedMs?: number | undefined;
 }
 
 /** A call that may wait for its turn. */
 interface Prepared {
   readonly values: Record<string, unknown>;
-  /** Undefined where the agent does not ask. */
+  /** Undefined if the agent does not ask who calls. */
   readonly caller: Caller | undefined;
-  /** When its query began, counted from its arrival; only where traces are made. */
-  queuedMs?: number;
 }
 
 /**
- * Handles a call: finds its capability, checks its parameters and who calls, waits for memory and a slot, runs its query.
+ * Handles a call: finds its capability, reads its parameters, identifies its caller, waits for memory and a slot, runs its
+ * query. Each step either ends the call or hands it to the next.
  */
 export function createRunCall(options: RunCallOptions): HandleCall {
   const { now, traces } = options;
@@ -97,20 +98,16 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       ...(detail === undefined ? {} : { detail }),
     };
     if (traces !== undefined) {
-      const queuedMs = 'outcome' in prepared ? undefined : prepared.queuedMs;
-      const trace = traces.end(call.metadata['traceparent'], record, {
-        queuedMs,
-        sqlState: ended.sqlState,
-      });
-      Object.assign(record, trace);
+      const { queuedMs, sqlState } = ended;
+      Object.assign(record, traces.end(call.metadata['traceparent'], record, { queuedMs, sqlState }));
     }
     options.observe(options.identify === undefined ? record : { ...record, ...callerFields(ended.caller) });
     return outcome;
   };
 
-  /** Labels that changed in the database may be why a value was refused. The caller does not wait for this. */
+  /** Labels of an enum that changed in the database may be why a value was refused. The caller does not wait for this. */
   async function reportChangedLabels(capability: string, { changedLabels }: Query): Promise<void> {
-    // A database that cannot say it now is asked by the next refused call.
+    // If the database cannot tell now, the next refused call asks again.
     const params = (await changedLabels?.().catch(() => [])) ?? [];
     if (params.length > 0)
       options.observe({ event: 'labels_changed', capability, params: params.join(', ') });
@@ -130,21 +127,22 @@ export function createRunCall(options: RunCallOptions): HandleCall {
     let load = callerLoads.of(principal, startedAt);
     const reserving = resultMemory.reserveLarge(capability.maxBytes, timeoutMs, call.signal, load);
     const reservation = reserving && (await reserving);
-    if (typeof reservation === 'string') return { outcome: refused(reservation), caller };
+    if (typeof reservation === 'string') return { outcome: REFUSED[reservation], caller };
     // While it waited for memory, a caller without other calls may have been forgotten.
     if (reservation !== undefined) load = callerLoads.of(principal);
     const acquiring = concurrencyLimit.acquire(left(), call.signal, load);
     const releaseSlot = acquiring instanceof Promise ? await acquiring : acquiring;
     if (typeof releaseSlot === 'string') {
       reservation?.release();
-      return { outcome: refused(releaseSlot), caller };
+      return { outcome: REFUSED[releaseSlot], caller };
     }
     let release = reservation?.release;
+    let queuedMs: number | undefined;
     try {
       const waiting = reservation === undefined ? resultMemory.waitForSmall(left(), call.signal) : undefined;
       const refusal = waiting && (await waiting);
-      if (refusal !== undefined) return { outcome: refused(refusal), caller };
-      if (traces !== undefined) prepared.queuedMs = Math.round((now() - startedAt) * 1000) / 1000;
+      if (refusal !== undefined) return { outcome: REFUSED[refusal], caller };
+      if (traces !== undefined) queuedMs = Math.round((now() - startedAt) * 1000) / 1000;
       const result = await capability.query.run({
         values,
         apiKeyName: keyNameOf(call, caller, options.identify !== undefined),
@@ -158,10 +156,10 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       const releaseRows = release ?? resultMemory.holdSmall(result.rows.length);
       release = undefined;
       const { rows, count, truncated } = result;
-      return { outcome: { kind: 'result', rows, count, truncated, release: releaseRows }, caller };
+      return { outcome: { kind: 'result', rows, count, truncated, release: releaseRows }, caller, queuedMs };
     } catch (error) {
       const sqlState = error instanceof DatabaseError ? error.sqlState : undefined;
-      return { ...queryFailed(error, caller), sqlState };
+      return { ...queryFailed(error, caller), sqlState, queuedMs };
     } finally {
       release?.();
       releaseSlot();
@@ -169,7 +167,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
   }
 }
 
-/** What a changed label in the database may be the reason of. */
+/** Errors of which a changed label in the database may be the cause. */
 const VALUE_REFUSED: ReadonlySet<string> = new Set(['AGENT_INVALID_PARAMS', 'AGENT_PRINCIPAL_REFUSED']);
 
 function readParams(call: IncomingCall, capability: RunnableCapability): Prepared | Ended {
@@ -191,13 +189,20 @@ async function prepareFor(
   timeoutMs: number,
 ): Promise<Prepared | Ended> {
   const identifying = identify(call.metadata, call.capability);
+  // The keys that a token is verified with may have to be fetched first.
   const identified =
-    identifying instanceof Promise ? await orTooLate(identifying, timeoutMs, call.signal) : identifying;
-  if (typeof identified === 'string') return { outcome: refused(identified) };
+    identifying instanceof Promise
+      ? await waitFor<Identified>(timeoutMs, call.signal, (settle) => {
+          const done = (): void => settle(identifying);
+          void identifying.then(done, done);
+          return () => {};
+        })
+      : identifying;
+  if (typeof identified === 'string') return { outcome: REFUSED[identified] };
   switch (identified.kind) {
     case 'unavailable':
-      // Not AGENT_PRINCIPAL_REFUSED: nothing is wrong with the caller, who would give up on it. Another agent may have the keys.
-      return { outcome: refused('full'), detail: identified.detail };
+      // Not AGENT_PRINCIPAL_REFUSED, after which a caller does not retry: another agent may have the keys.
+      return { outcome: REFUSED.full, detail: identified.detail };
     case 'refused':
       return principalRefused(identified.detail, identified.caller, true);
     case 'known': {
@@ -208,30 +213,11 @@ async function prepareFor(
   }
 }
 
-/** The keys that a token is verified with may have to be fetched first. */
-function orTooLate<T>(
-  work: Promise<T>,
-  timeoutMs: number,
-  signal: AbortSignalLike,
-): Promise<T | 'late' | 'aborted'> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-    };
-    const onAbort = (): void => resolve('aborted');
-    const timer = setTimeout(() => resolve('late'), timeoutMs);
-    signal.addEventListener('abort', onAbort);
-    if (signal.aborted) onAbort();
-    work.then(resolve, reject).finally(leave);
-  });
-}
-
 function principalRefused(detail: string, caller: Caller | undefined, notStarted: boolean): Ended {
   return { outcome: failed('AGENT_PRINCIPAL_REFUSED', notStarted), detail, caller };
 }
 
-/** Where the agent asks who calls, the name counts only as far as it believes the gateway. */
+/** If the agent asks who calls, the name counts only as far as the agent believes the gateway. */
 function keyNameOf({ metadata }: IncomingCall, caller: Caller | undefined, asks: boolean): string {
   return asks ? (caller?.keyName ?? '') : (metadata['api_key_name'] ?? '');
 }
@@ -242,40 +228,39 @@ function callerFields(caller: Caller | undefined): CallerFields {
   return { principal, issuer, client_id: clientId, verified_by: verifiedBy };
 }
 
-/** Whose call it is, for fair turns: where the agent does not ask who calls, on the gateway's word. */
+/** Whose call it is, for fair turns; if the agent does not ask who calls, on the gateway's word. */
 function principalOf({ metadata }: IncomingCall, caller: Caller | undefined): string {
   return caller?.principal ?? metadata['principal'] ?? metadata['api_key_name'] ?? '';
 }
 
-function refused(why: 'full' | 'late' | 'aborted'): CallOutcome {
-  if (why === 'aborted') return failed('AGENT_CANCELLED', true);
-  if (why === 'late') return failed('AGENT_QUERY_TIMEOUT', true);
-  return failed('AGENT_BUSY');
-}
+/** Why a call did not get its turn. */
+const REFUSED = {
+  aborted: failed('AGENT_CANCELLED', true),
+  late: failed('AGENT_QUERY_TIMEOUT', true),
+  full: failed('AGENT_BUSY'),
+} as const;
+
+/** The error codes for errors of the database. */
+const CODES: Readonly<
+  Record<Exclude<DatabaseErrorKind, 'invalid_principal' | 'invalid_params'>, AgentErrorCode>
+> = {
+  timeout: 'AGENT_QUERY_TIMEOUT',
+  cancelled: 'AGENT_CANCELLED',
+  too_large: 'AGENT_RESULT_TOO_LARGE',
+  not_verified: 'AGENT_DATABASE_UNAVAILABLE',
+  unavailable: 'AGENT_QUERY_FAILED',
+  failed: 'AGENT_QUERY_FAILED',
+};
 
 /** What the database says goes to the log only, and no values of parameters go even there. */
 function queryFailed(error: unknown, caller?: Caller): Ended {
-  const detail = error instanceof DatabaseError ? error.message : unexpected(error);
-  const kind = error instanceof DatabaseError ? error.kind : 'failed';
-  switch (kind) {
-    case 'timeout':
-      return { outcome: failed('AGENT_QUERY_TIMEOUT'), detail, caller };
-    case 'cancelled':
-      return { outcome: failed('AGENT_CANCELLED'), detail, caller };
-    case 'too_large':
-      return { outcome: failed('AGENT_RESULT_TOO_LARGE'), detail, caller };
-    case 'invalid_params': {
-      const advice = error instanceof DatabaseError ? error.advice : undefined;
-      return { outcome: failed('AGENT_INVALID_PARAMS', false, advice), detail, caller };
-    }
-    case 'not_verified':
-      return { outcome: failed('AGENT_DATABASE_UNAVAILABLE'), detail, caller };
-    case 'invalid_principal':
-      return principalRefused(detail, caller, false);
-    case 'unavailable':
-    case 'failed':
-      return { outcome: failed('AGENT_QUERY_FAILED'), detail, caller };
-  }
+  if (!(error instanceof DatabaseError))
+    return { outcome: failed('AGENT_QUERY_FAILED'), detail: unexpected(error), caller };
+  const { kind, advice, message: detail } = error;
+  if (kind === 'invalid_principal') return principalRefused(detail, caller, false);
+  const outcome =
+    kind === 'invalid_params' ? failed('AGENT_INVALID_PARAMS', false, advice) : failed(CODES[kind]);
+  return { outcome, detail, caller };
 }
 
 /** Messages of unexpected errors may quote what was being worked on, so only where they came from is told. */

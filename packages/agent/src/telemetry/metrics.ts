@@ -107,143 +107,84 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       case 'reverified':
         drifted = 0;
         return;
-      case 'starting':
-      case 'metrics_listening':
-      case 'accept_failed':
-      case 'keys_fetched':
-      case 'keys_fetch_failed':
-      case 'links_short':
-      case 'labels_changed':
-      case 'database_lost':
-      case 'database_back':
-      case 'database_away':
-      case 'database_refused':
-      case 'worker_ended':
-      case 'account_finding':
-      case 'account_audited':
-      case 'startup_fault':
-      case 'startup_warning':
-      case 'crashed':
-      case 'shutting_down':
+      default:
     }
   };
+
+  const adder =
+    (type: 'counter' | 'gauge') =>
+    (
+      name: string,
+      help: string,
+      read: Parameters<MetricsRegister['addReading']>[1],
+      labels: readonly string[] = [],
+    ): void =>
+      register.addReading({ name, type, labels, help }, read);
+  const counter = adder('counter');
+  const gauge = adder('gauge');
 
   const perCapability = (value: (series: Series) => Sample[1]) => (): readonly Sample[] =>
     Array.from(byCapability, ([capability, series]): Sample => [[capability], value(series)]);
 
-  register.addReading(
-    {
-      name: 'svc_agent_calls_total',
-      type: 'counter',
-      labels: ['capability', 'outcome'],
-      help: 'Calls answered, by outcome: OK or the code of the error.',
-    },
+  counter(
+    'svc_agent_calls_total',
+    'Calls answered, by outcome: OK or the code of the error.',
     () =>
       [...byCapability].flatMap(([capability, { outcomes }]) =>
         Array.from(outcomes, ([outcome, count]): Sample => [[capability, outcome], count]),
       ),
+    ['capability', 'outcome'],
   );
-  register.addReading(
-    {
-      name: 'svc_agent_rows_total',
-      type: 'counter',
-      labels: ['capability'],
-      help: 'Rows in the results of calls.',
-    },
+  counter(
+    'svc_agent_rows_total',
+    'Rows in the results of calls.',
     perCapability(({ rows }) => rows),
+    ['capability'],
   );
-  register.addReading(
-    {
-      name: 'svc_agent_result_bytes_total',
-      type: 'counter',
-      labels: ['capability'],
-      help: 'Bytes of JSON in the results of calls.',
-    },
+  counter(
+    'svc_agent_result_bytes_total',
+    'Bytes of JSON in the results of calls.',
     perCapability(({ bytes }) => bytes),
+    ['capability'],
   );
-  register.addReading(
-    {
-      name: 'svc_agent_calls_running',
-      type: 'gauge',
-      labels: [],
-      help: 'Calls that hold one of runtime.max_concurrent_requests.',
-    },
+  gauge(
+    'svc_agent_calls_running',
+    'Calls that hold one of runtime.max_concurrent_requests.',
     state.callsRunning,
   );
-  register.addReading(
-    {
-      name: 'svc_agent_calls_queued',
-      type: 'gauge',
-      labels: [],
-      help: 'Calls that wait for one, at most runtime.queue_size.',
-    },
-    state.callsQueued,
+  gauge('svc_agent_calls_queued', 'Calls that wait for one, at most runtime.queue_size.', state.callsQueued);
+  gauge('svc_agent_connected', '1 while the agent is connected to a gateway that accepted it, else 0.', () =>
+    connections.size > 0 ? 1 : 0,
   );
-  register.addReading(
-    {
-      name: 'svc_agent_connected',
-      type: 'gauge',
-      labels: [],
-      help: '1 while the agent is connected to a gateway that accepted it, else 0.',
-    },
-    () => (connections.size > 0 ? 1 : 0),
+  counter('svc_agent_reconnects_total', 'Connections that a gateway accepted after the first one.', () =>
+    Math.max(0, connects - 1),
   );
-  register.addReading(
-    {
-      name: 'svc_agent_reconnects_total',
-      type: 'counter',
-      labels: [],
-      help: 'Connections that a gateway accepted after the first one.',
-    },
-    () => Math.max(0, connects - 1),
-  );
-  register.addReading(
-    {
-      name: 'svc_agent_connect_failures_total',
-      type: 'counter',
-      labels: [],
-      help: 'Attempts to connect that no gateway accepted; the log has the reasons.',
-    },
+  counter(
+    'svc_agent_connect_failures_total',
+    'Attempts to connect that no gateway accepted; the log has the reasons.',
     () => failures,
   );
-  register.addReading(
-    { name: 'svc_agent_links', type: 'gauge', labels: [], help: 'Links to gateways that accepted them.' },
-    state.links,
-  );
-  register.addReading(
-    {
-      name: 'svc_agent_links_wanted',
-      type: 'gauge',
-      labels: [],
-      help: 'How many there should be: one to each worker that the gateways want, at most gateway.max_links.',
-    },
+  gauge('svc_agent_links', 'Links to gateways that accepted them.', state.links);
+  gauge(
+    'svc_agent_links_wanted',
+    'How many there should be: one to each worker that the gateways want, at most gateway.max_links.',
     state.linksWanted,
   );
-  register.addReading(
-    {
-      name: 'svc_agent_dials_total',
-      type: 'counter',
-      labels: ['outcome'],
-      help: 'Attempts to make a link: connected; duplicate, left since the agent has that link; full, a worker that takes no more; refused, by key or URL; throttled, HTTP 429 with Retry-After; failed.',
-    },
+  counter(
+    'svc_agent_dials_total',
+    'Attempts to make a link: connected; duplicate, left since the agent has that link; full, a worker that takes no more; refused, by key or URL; throttled, HTTP 429 with Retry-After; failed.',
     () => Array.from(state.dials(), ([outcome, count]): Sample => [[outcome], count]),
+    ['outcome'],
   );
-  register.addReading(
-    {
-      name: 'svc_agent_database_up',
-      type: 'gauge',
-      labels: ofDatabase,
-      help: '1 while there is a connection to the database or one can be made, else 0.',
-    },
+  gauge(
+    'svc_agent_database_up',
+    '1 while there is a connection to the database or one can be made, else 0.',
     () => ofEach(({ isUp }) => (isUp ? 1 : 0)),
+    ofDatabase,
   );
-  register.addReading(
-    {
-      name: 'svc_agent_database_connections',
-      type: 'gauge',
-      labels: [...ofDatabase, 'state'],
-      help: 'Connections to the database: idle, busy with a call, or opening.',
-    },
+  gauge(
+    'svc_agent_database_connections',
+    'Connections to the database: idle, busy with a call, or opening.',
     () =>
       Array.from(state.databases(), ([name, { connections }]) =>
         (['idle', 'busy', 'opening'] as const).map((each): Sample => [
@@ -251,80 +192,52 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
           connections[each],
         ]),
       ).flat(),
+    [...ofDatabase, 'state'],
   );
-  register.addReading(
-    {
-      name: 'svc_agent_database_connections_max',
-      type: 'gauge',
-      labels: ofDatabase,
-      help: 'How many there may be: database.max_connections.',
-    },
+  gauge(
+    'svc_agent_database_connections_max',
+    'How many there may be: database.max_connections.',
     () => ofEach((_database, name) => state.maxConnectionsOf(name)),
+    ofDatabase,
   );
-  register.addReading(
-    {
-      name: 'svc_agent_database_waiting_calls',
-      type: 'gauge',
-      labels: ofDatabase,
-      help: 'Calls that wait for a connection to the database.',
-    },
+  gauge(
+    'svc_agent_database_waiting_calls',
+    'Calls that wait for a connection to the database.',
     () => ofEach(({ connections }) => connections.waiting),
+    ofDatabase,
   );
-  register.addReading(
-    {
-      name: 'svc_agent_log_records_lost_total',
-      type: 'counter',
-      labels: [],
-      help: 'Log records lost while the log file could not be written and 16 MiB of them waited.',
-    },
+  counter(
+    'svc_agent_log_records_lost_total',
+    'Log records lost while the log file could not be written and 16 MiB of them waited.',
     state.logRecordsLost,
   );
-  register.addReading(
-    {
-      name: 'svc_agent_reloads_total',
-      type: 'counter',
-      labels: ['outcome'],
-      help: 'How often the capability file was loaded again: reloaded; refused, since something was wrong.',
-    },
+  counter(
+    'svc_agent_reloads_total',
+    'How often the capability file was loaded again: reloaded; refused, since something was wrong.',
     () => Object.entries(reloads).map(([outcome, count]): Sample => [[outcome], count]),
+    ['outcome'],
   );
-  register.addReading(
-    {
-      name: 'svc_agent_reload_refused',
-      type: 'gauge',
-      labels: [],
-      help: '1 while the capability file was refused when it was last loaded again, so that an older one is served, else 0.',
-    },
+  gauge(
+    'svc_agent_reload_refused',
+    '1 while the capability file was refused when it was last loaded again, so that an older one is served, else 0.',
     () => (isRefused ? 1 : 0),
   );
-  register.addReading(
-    {
-      name: 'svc_agent_capabilities_drifted',
-      type: 'gauge',
-      labels: [],
-      help: 'Capabilities that did not pass when they were verified again, since the database has changed; with runtime.reverify only.',
-    },
+  gauge(
+    'svc_agent_capabilities_drifted',
+    'Capabilities that did not pass when they were verified again, since the database has changed; with runtime.reverify only.',
     () => drifted,
   );
   if (state.tracesDropped !== undefined) {
-    register.addReading(
-      {
-        name: 'svc_agent_traces_dropped_total',
-        type: 'counter',
-        labels: [],
-        help: 'Spans lost because too many waited or the collector did not take them; with telemetry.traces only.',
-      },
+    counter(
+      'svc_agent_traces_dropped_total',
+      'Spans lost because too many waited or the collector did not take them; with telemetry.traces only.',
       state.tracesDropped,
     );
   }
   if (state.workerRestarts !== undefined) {
-    register.addReading(
-      {
-        name: 'svc_agent_worker_restarts_total',
-        type: 'counter',
-        labels: [],
-        help: 'Workers that were started again after their process had ended; with runtime.workers above 1 only.',
-      },
+    counter(
+      'svc_agent_worker_restarts_total',
+      'Workers that were started again after their process had ended; with runtime.workers above 1 only.',
       state.workerRestarts,
     );
   }

@@ -1,4 +1,5 @@
 import { errorText, restartDelay, type OwnCode } from '@svc/edge';
+import { waitFor } from '../calls/wait-for.ts';
 import type {
   Database,
   DatabaseChange,
@@ -169,23 +170,13 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
       const leftMs = deadline - performance.now();
       if (leftMs <= 0) throw new DatabaseError('timeout', 'no worker was there in time');
       if (worker !== undefined) return worker.run(query, call, leftMs, isAgain);
-      await workerOr(call, leftMs);
+      // Until there may be a worker.
+      await waitFor<void>(leftMs, call.signal, (settle) => {
+        const wake = (): void => settle();
+        waiting.add(wake);
+        return () => waiting.delete(wake);
+      });
     }
-  }
-
-  /** Resolves when there may be a worker, when the call is cancelled, or when its time is up. */
-  function workerOr({ signal }: QueryCall, timeoutMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', wake);
-        waiting.delete(wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, timeoutMs);
-      signal.addEventListener('abort', wake);
-      waiting.add(wake);
-    });
   }
 
   function tellShares(): void {

@@ -1,5 +1,4 @@
-import { Duplex } from 'node:stream';
-import { errorText, spawnOwnCode, type OwnCode } from '@svc/edge';
+import { errorText, type OwnCode } from '@svc/edge';
 import { createCallTable } from '@svc/protocol';
 import type {
   CallerShare,
@@ -11,8 +10,8 @@ import type {
 import { DatabaseError } from '../databases/driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../databases/sessions/answer-bounds.ts';
 import { createSentShares } from './caller-shares.ts';
-import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
-import { createMessageWriter } from '../process-messages/message-writer.ts';
+import { startMessageChild } from '../process-messages/message-child.ts';
+import type { MessageFields } from '../process-messages/message-reader.ts';
 import {
   FROM_WORKER,
   readData,
@@ -84,8 +83,6 @@ const HUNG_LOOKS = 10;
 const START_LOOKS = 30;
 /** As with a lost connection: what took longer may be what ended it, and all only read. */
 const RUN_AGAIN_MS = 1000;
-const ID_MAX = 0x7fff_ffff;
-const STDERR_MAX_CHARACTERS = 10_000;
 const NO_STATE: WorkerState = { idle: 0, busy: 0, opening: 0, waiting: 0, isUp: true };
 
 interface Sent {
@@ -106,29 +103,28 @@ function lost(): DatabaseError {
 
 export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess {
   const { config, onReady, onState, onEnded } = options;
-  // Its code may come over standard input; everything else comes over a socket of its own.
-  const child = spawnOwnCode(options.code, {
-    stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
-  });
-  const { stderr: errors } = child;
-  const stream = child.stdio[3];
-  if (errors === null || !(stream instanceof Duplex)) throw new Error('a worker has no pipes');
-  const writer = createMessageWriter(stream);
   const sent = createCallTable<Sent>();
   const shares = createSentShares(config.maxConnections);
-  let lastId = 0;
   let isReady = false;
   let hasEnded = false;
   let silentLooks = 0;
   let state = NO_STATE;
   let loss: Loss | undefined;
-  let stderr = '';
-
-  function nextId(): number {
-    do lastId = lastId === ID_MAX ? 1 : lastId + 1;
-    while (sent.get(lastId) !== undefined);
-    return lastId;
-  }
+  const child = startMessageChild(
+    options.code,
+    {},
+    {
+      onMessage: act,
+      checkLength(bytes) {
+        if (bytes < 0 || bytes > MESSAGE_MAX_BYTES)
+          throw new Error(`a worker sent a message of ${bytes} bytes`);
+      },
+      onUnreadable: (error) => child.kill(errorText(error)),
+      onEnd: ({ code, signal, failure, stderr }) => ended({ code, signal, detail: failure ?? stderr }),
+    },
+  );
+  const { writer } = child;
+  const nextId = (): number => child.nextId((id) => sent.get(id) !== undefined);
 
   function take(fields: MessageFields): Sent | undefined {
     const id = fields.number();
@@ -175,8 +171,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     });
   }
 
-  function ended(code: number | null, signal: NodeJS.Signals | null, detail: string): void {
-    if (hasEnded) return;
+  function ended(end: WorkerEnd): void {
     hasEnded = true;
     isReady = false;
     state = NO_STATE;
@@ -184,7 +179,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
       sent.delete(id);
       onLost();
     }
-    onEnded({ code, signal, detail });
+    onEnded(end);
   }
 
   /** Those whose time is up, or for which nobody waits, need not wait until a worker that hangs is killed. */
@@ -198,26 +193,9 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     }
   }
 
-  const readMessages = createMessageReader(act, (bytes) => {
-    if (bytes < 0 || bytes > MESSAGE_MAX_BYTES) throw new Error(`a worker sent a message of ${bytes} bytes`);
-  });
-  stream.on('data', (piece: Buffer) => {
+  child.pipe.on('data', () => {
     silentLooks = 0;
-    try {
-      readMessages(piece);
-    } catch (error) {
-      stderr = `${errorText(error)} ${stderr}`;
-      child.kill('SIGKILL');
-      stream.destroy();
-    }
   });
-  // When its process has ended before it has read what was sent; 'close' says how.
-  stream.on('error', () => {});
-  errors.setEncoding('utf8').on('data', (text: string) => {
-    stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
-  });
-  child.on('error', (error) => ended(null, null, error.message));
-  child.on('close', (code, signal) => ended(code, signal, stderr));
   writeData(writer, TO_WORKER.start, { config, prepared: options.prepared } satisfies StartOrder);
 
   return {
@@ -279,9 +257,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
       silentLooks += 1;
       if (silentLooks >= SILENT_LOOKS && isReady) giveUpOverdue();
       if (silentLooks < (isReady ? HUNG_LOOKS : START_LOOKS) || hasEnded) return;
-      stderr = `it said nothing for ${(silentLooks * BEAT_MS) / 1000} s and was killed ${stderr}`;
+      child.kill(`it said nothing for ${(silentLooks * BEAT_MS) / 1000} s and was killed`);
       silentLooks = 0;
-      child.kill('SIGKILL');
     },
     close: () => writeId(writer, TO_WORKER.close, 0),
   };

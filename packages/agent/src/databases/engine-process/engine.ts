@@ -1,8 +1,11 @@
-import type { ChildProcess } from 'node:child_process';
-import { Duplex, Readable } from 'node:stream';
-import { spawnOwnCode, type AbortSignalLike, type OwnCode } from '@svc/edge';
-import { createMessageReader, type MessageFields } from '../../process-messages/message-reader.ts';
-import { createMessageWriter } from '../../process-messages/message-writer.ts';
+import { errorText, type AbortSignalLike, type OwnCode } from '@svc/edge';
+import {
+  startMessageChild,
+  type ChildEnd,
+  type ChildHandlers,
+  type MessageChild,
+} from '../../process-messages/message-child.ts';
+import type { MessageFields } from '../../process-messages/message-reader.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../sessions/answer-bounds.ts';
 import { createMemoryWatch } from './memory-watch.ts';
@@ -66,26 +69,27 @@ interface Asked {
   grace: NodeJS.Timeout | undefined;
 }
 
-const ID_MAX = 0x7fff_ffff;
 const ID_BYTES = 4;
-const STDERR_MAX_CHARACTERS = 2000;
 /** No answer is too long with this. */
 const SHORT_BYTES = 65_536;
 const NOTHING = new Uint8Array();
 
 /** Throws `DatabaseError` where the system has no process or file to spare. */
 export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): Engine {
-  const child = spawnOwnCode(code, { env: {}, cwd: '/', stdio: ['pipe', 'ignore', 'pipe', 'pipe'] });
-  const { stream, errors } = pipesOf(child);
-  const writer = createMessageWriter(stream);
+  const child = startChild(code, {
+    onMessage: act,
+    checkLength,
+    onUnreadable: (error) => end('stop', `it has sent ${errorText(error)}`),
+    onEnd: over,
+  });
+  const { writer, pipe } = child;
   const asked = new Map<number, Asked>();
   const listeners: (() => void)[] = [];
   const memory = createMemoryWatch(child.pid, memoryBytes, () => end('memory'));
-  let lastId = 0;
   let isClosing = false;
-  let hasEnded = false;
+  /** How it has ended. */
+  let ended: string | undefined;
   let killedFor: 'memory' | 'stop' | undefined;
-  let stderr = '';
 
   function send(kind: number, id: number, body: Uint8Array): void {
     writer.begin(kind, ID_BYTES);
@@ -93,25 +97,18 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
     writer.end(body);
   }
 
-  function nextId(): number {
-    do lastId = lastId === ID_MAX ? 1 : lastId + 1;
-    while (asked.has(lastId));
-    return lastId;
-  }
-
-  function end(why: 'memory' | 'stop'): void {
+  function end(why: 'memory' | 'stop', detail?: string): void {
     killedFor ??= why;
-    child.kill('SIGKILL');
+    child.kill(detail);
   }
 
-  function over(detail: string): void {
-    if (hasEnded) return;
-    hasEnded = true;
+  function over({ code: exitCode, signal, failure, stderr }: ChildEnd): void {
+    ended = `${failure ?? signal ?? exitCode} ${stderr}`;
     memory.stop();
-    stream.destroy();
+    pipe.destroy();
     for (const each of asked.values()) {
       clearTimeout(each.grace);
-      each.reject(endOf(each.stopped, detail));
+      each.reject(endOf(each.stopped, ended));
     }
     asked.clear();
     for (const listener of listeners) listener();
@@ -126,7 +123,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
       });
     }
     const advice = 'the process that holds its engine has ended';
-    return new DatabaseError('unavailable', `the engine process has ended: ${detail} ${stderr}`, { advice });
+    return new DatabaseError('unavailable', `the engine process has ended: ${detail}`, { advice });
   }
 
   function stop(id: number, each: Asked, why: 'timeout' | 'cancelled', ownGraceMs: number): void {
@@ -138,7 +135,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
   }
 
   function endWhenIdle(): void {
-    if (asked.size === 0) stream.end();
+    if (asked.size === 0) pipe.end();
   }
 
   function act(kind: number, fields: MessageFields): void {
@@ -160,41 +157,22 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
     throw new Error(`an answer of ${bytes} bytes`);
   }
 
-  const read = createMessageReader(act, checkLength);
-  stream.on('data', (piece: Buffer) => {
-    try {
-      read(piece);
-    } catch (error) {
-      stderr = `it has sent ${error instanceof Error ? error.message : String(error)}`;
-      end('stop');
-      stream.destroy();
-    }
-  });
-  // What it says of a process that has ended, its 'exit' says too.
-  stream.on('error', () => {});
-  errors.setEncoding('utf8').on('data', (text: string) => {
-    stderr = `${stderr}${text}`.slice(-STDERR_MAX_CHARACTERS);
-  });
-  child.on('error', (error) => over(error.message));
-  // By 'close' all that it has said is known; a process that could not be started has none.
-  child.on('close', (exitCode, signal) => over(`${signal ?? exitCode}`));
-
   return {
     pid: child.pid,
     get isUsable() {
-      return !hasEnded && killedFor === undefined;
+      return ended === undefined && killedFor === undefined;
     },
     ask: (kind, body, limit) =>
       new Promise((resolve, reject) => {
-        if (hasEnded) {
-          reject(endOf(undefined, 'before'));
+        if (ended !== undefined) {
+          reject(endOf(undefined, `before ${ended}`));
           return;
         }
         if (limit?.signal.aborted === true) {
           reject(stopError('cancelled'));
           return;
         }
-        const id = nextId();
+        const id = child.nextId((each) => asked.has(each));
         const release =
           limit === undefined ? () => {} : keep(limit, (why) => stop(id, each, why, limit.graceMs ?? 0));
         const each: Asked = {
@@ -215,7 +193,7 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
         send(kind, id, body);
       }),
     onEnd(listener) {
-      if (hasEnded) listener();
+      if (ended !== undefined) listener();
       else listeners.push(listener);
     },
     kill: () => end('stop'),
@@ -226,14 +204,13 @@ export function startEngine({ code, memoryBytes, interrupt }: EngineOptions): En
   };
 }
 
-function pipesOf(child: ChildProcess): { readonly stream: Duplex; readonly errors: Readable } {
-  // Of a process that could not be started, what the types promise is not there.
-  const errors: unknown = child.stderr;
-  const stream: unknown = Reflect.get(Object(child.stdio), 3);
-  if (errors instanceof Readable && stream instanceof Duplex) return { stream, errors };
-  const advice =
-    'no process can be started for its engine: look at the limits of processes and of open files';
-  throw new DatabaseError('unavailable', advice, { advice });
+function startChild(code: OwnCode, handlers: ChildHandlers): MessageChild {
+  try {
+    return startMessageChild(code, { env: {}, cwd: '/' }, handlers);
+  } catch (error) {
+    const advice = errorText(error);
+    throw new DatabaseError('unavailable', advice, { advice });
+  }
 }
 
 /** Calls `stop` once the limit is reached, until it is released. */

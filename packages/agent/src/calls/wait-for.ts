@@ -1,0 +1,25 @@
+import type { AbortSignalLike } from '@svc/edge';
+
+/**
+ * Resolves with what `settle` is called with first, and not later than after `waitMs` or when the signal is aborted.
+ * `begin` begins the wait, and returns what ends it: called with each outcome, which only the first time resolves anything.
+ */
+export function waitFor<T>(
+  waitMs: number,
+  signal: AbortSignalLike,
+  begin: (settle: (outcome: T | Promise<T>) => void) => (outcome: unknown) => void,
+): Promise<T | 'late' | 'aborted'> {
+  if (signal.aborted) return Promise.resolve('aborted');
+  return new Promise((resolve) => {
+    const settle = (outcome: T | Promise<T> | 'late' | 'aborted'): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      end(outcome);
+      resolve(outcome);
+    };
+    const onAbort = (): void => settle('aborted');
+    const timer = setTimeout(() => settle('late'), waitMs);
+    signal.addEventListener('abort', onAbort);
+    const end = begin(settle);
+  });
+}
