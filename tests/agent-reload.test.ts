@@ -51,7 +51,7 @@ describe('SIGHUP', () => {
       );
       expect(record['detail']).toContain('nothing_there');
       const said = it.agent.output('stderr');
-      expect(said).toContain('not reloaded, what was there before serves on: capabilities.slow.sql');
+      expect(said).toContain('not reloaded, what was served before is still served: capabilities.slow.sql');
       expect(said).not.toContain('nothing_there');
       expect(await it.edition()).toBe('2');
       expect(await it.service.call('added', {})).toMatchObject({ status: 404 });

@@ -151,11 +151,11 @@ describe('an enum that gains a label under a running agent', { tags: ['sql:enum-
     expect((await service.call('moods', {})).json).toMatchObject({ rows: [{ feels: 'calm' }] });
 
     const told = service.agents[0]?.waitForLine((line) =>
-      line.includes('reload or restart it to take them up'),
+      line.includes('reload or restart the agent to take them up'),
     );
     expect(await service.call('by_mood', { mood: 'calm' })).toMatchObject(refused);
     expect(await told).toBe(
-      'svc-agent: by_mood: the database has other labels for mood than when the agent started; reload or restart it to take them up',
+      'svc-agent: by_mood: the database has other labels for mood than when the agent started; reload or restart the agent to take them up',
     );
     expect(await service.call('by_mood', { mood: 'calm' })).toMatchObject(refused);
 

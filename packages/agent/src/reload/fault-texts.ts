@@ -1,10 +1,7 @@
 import type { VerificationFault } from '../databases/driver/errors.ts';
-import type { ReloadRefusedEvent } from '../telemetry/events.ts';
+import type { FaultTexts } from '../telemetry/events.ts';
 
-/** What the checks found, as texts of a record. */
-export function textsOf(
-  faults: readonly VerificationFault[],
-): Pick<ReloadRefusedEvent, 'faults' | 'capabilities' | 'message' | 'detail'> {
+export function textsOf(faults: readonly VerificationFault[]): FaultTexts {
   const names = faults.flatMap(({ path }) => /^capabilities\.([a-z][a-z0-9_]*)/.exec(path)?.[1] ?? []);
   const details = faults.flatMap(({ path, detail }) =>
     detail === undefined || detail === '' ? [] : [`${path}: ${detail}`],
@@ -23,7 +20,7 @@ function lineOf({ path, message, position }: VerificationFault): string {
   return `${[path, ...place.map((text) => `(${text})`)].join(' ')}: ${message}`;
 }
 
-/** What the checks themselves failed of. */
+/** Why the checks themselves failed. */
 export function unexpected(error: unknown): VerificationFault {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { path: '', message: 'the checks failed', detail };

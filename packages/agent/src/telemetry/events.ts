@@ -1,5 +1,6 @@
 import type { KeysEvent } from '@svc/identity';
-/** Everything the agent reports. `log` and `metrics` turn it into the log file, short lines on standard error, and metrics. */
+
+/** Everything that the agent reports. `log` makes records and short lines on standard error of it, `metrics` makes metrics. */
 export type AgentEvent =
   | {
       readonly event: 'starting';
@@ -21,12 +22,12 @@ export type AgentEvent =
       readonly reason: string;
       /** Absent when the gateway never accepted the connection. */
       readonly conn_id?: string;
-      /** The agent itself has ended it, as when another has its place. */
+      /** The agent itself has ended it, for example because another connection has taken its place. */
       readonly planned?: boolean;
-      /** Absent when the gateway had left, so that another connection was sought already. */
+      /** Absent if the gateway had left, so that another connection was already being dialled. */
       readonly retry_in_ms?: number;
     } & LinkPlace)
-  /** The agent holds fewer links than a gateway wants: once until it holds all, and once where it may not hold more. */
+  /** The agent holds fewer links than a gateway wants: once until it holds all, and once if it may not hold more. */
   | {
       readonly event: 'links_short';
       readonly gateway: string;
@@ -36,30 +37,33 @@ export type AgentEvent =
     }
   | CallEvent
   | KeysEvent
-  /** An enum has other labels than at the start; the schema that callers see has those of the start. */
+  /** An enum has other labels than at the start; the schema that callers see still has the old ones. */
   | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
   | {
       readonly event: 'database_lost';
-      /** Its name, where it has one. */
+      /** Absent in this and other events if the file names no databases. */
       readonly database?: string;
       readonly reason: string;
       /** Database text, for the log file only. */
       readonly detail: string;
     }
   | { readonly event: 'database_back'; readonly database?: string; readonly away_ms: number }
-  /** It cannot be used, so that its capabilities could not be verified: their calls are refused, and it is tried again. */
-  | DatabaseAwayEvent
-  /** It can be used again, and does not hold what its capabilities need: their calls are refused until a reload. */
-  | ({ readonly event: 'database_refused'; readonly database: string } & Pick<
-      ReloadRefusedEvent,
-      'faults' | 'capabilities' | 'message' | 'detail'
-    >)
+  /** A database cannot be used, so that its capabilities could not be verified: their calls are refused until it can. */
+  | {
+      readonly event: 'database_away';
+      readonly database: string;
+      readonly reason: string;
+      /** Database text, for the log file only. */
+      readonly detail: string;
+    }
+  /** A database can be used again, but lacks what its capabilities need: their calls are refused until a reload. */
+  | ({ readonly event: 'database_refused'; readonly database: string } & FaultTexts)
   | {
       readonly event: 'worker_ended';
       readonly database?: string;
       /** From 0. */
       readonly worker: number;
-      /** Exactly one of the two, where its process could be started. */
+      /** Exactly one of the two, unless its process could not be started. */
       readonly code?: number;
       readonly signal?: string;
       readonly restart_in_ms: number;
@@ -74,38 +78,31 @@ export type AgentEvent =
       /** Database text, for the log file only. */
       readonly detail?: string;
     }
-  /** After the findings, when the agent starts in spite of them. */
+  /** After the findings, if the agent starts in spite of them. */
   | { readonly event: 'account_audited'; readonly findings: number }
   | {
       readonly event: 'startup_fault';
       readonly path: string;
       readonly message: string;
       readonly detail: string;
-      /** Which line of the SQL it is, and what the database advises. */
+      /** The line of the SQL, and what the database advises. */
       readonly hint?: string;
     }
-  /** What is allowed, and fails at some calls or is hardly meant. */
+  /** Allowed, but it fails for some calls, or is probably not intended. */
   | { readonly event: 'startup_warning'; readonly path: string; readonly message: string }
   | ReloadedEvent
   | ReloadRefusedEvent
-  /** What is served has been verified again, and everything still holds. */
+  /** What is served has been verified again and has passed. */
   | { readonly event: 'reverified'; readonly capabilities: number; readonly duration_ms: number }
-  | DriftEvent
+  /** What is served has been verified again and does not pass, since the database has changed. It is still served. */
+  | ({ readonly event: 'drift'; readonly duration_ms: number } & FaultTexts)
   | { readonly event: 'crashed'; readonly detail: string }
   | { readonly event: 'shutting_down'; readonly signal: string; readonly in_flight: number };
-
-interface DatabaseAwayEvent {
-  readonly event: 'database_away';
-  readonly database: string;
-  readonly reason: string;
-  /** Database text, for the log file only. */
-  readonly detail: string;
-}
 
 /** What asked for a reload: a signal, or a file that changed under `--watch`. */
 export type ReloadTrigger = 'SIGHUP' | 'watch';
 
-/** What the files hold now is served. Names stand in the order of the file, absent where there are none. */
+/** What the files hold now is served. Names are in the order of the file, absent if there are none. */
 export interface ReloadedEvent {
   readonly event: 'reloaded';
   readonly trigger: ReloadTrigger;
@@ -114,48 +111,46 @@ export interface ReloadedEvent {
   readonly added?: string;
   readonly changed?: string;
   readonly removed?: string;
-  /** Whether connections to another database, or as another account, took the place of those before. */
+  /** Whether connections to another database, or with another account, have replaced those before. */
   readonly database_changed: boolean;
-  /** Links whose place others took, since callers see another description. */
+  /** Links that were replaced, since callers see another description. */
   readonly links_replaced: number;
-  /** Links that still serve what was there before, because no other has taken their place yet. */
+  /** Links that still serve what was there before, because they have not been replaced yet. */
   readonly links_waiting: number;
   readonly duration_ms: number;
 }
 
-/** Something is wrong with what the files hold: what was served before is served on. */
-export interface ReloadRefusedEvent {
-  readonly event: 'reload_refused';
-  readonly trigger: ReloadTrigger;
+/** What the checks found, as texts of a record. */
+export interface FaultTexts {
   readonly faults: number;
-  /** Names of those at fault; absent where it is something else. */
+  /** Names of the capabilities at fault; absent if something else is. */
   readonly capabilities?: string;
   /** All faults, each on a line of its own. */
   readonly message: string;
   /** Database text, for the log file only. */
   readonly detail?: string;
+}
+
+/** Something is wrong with what the files hold: what was served before is still served. */
+export interface ReloadRefusedEvent extends FaultTexts {
+  readonly event: 'reload_refused';
+  readonly trigger: ReloadTrigger;
   readonly duration_ms: number;
 }
 
-/** What was verified does not hold any more, since the database has changed. It is served on. */
-interface DriftEvent extends Pick<ReloadRefusedEvent, 'faults' | 'capabilities' | 'message' | 'detail'> {
-  readonly event: 'drift';
-  readonly duration_ms: number;
-}
-
-/** Where a link leads; absent where the gateway does not say. */
+/** Where a link leads; absent if the gateway does not say. */
 export interface LinkPlace {
   readonly replica_id?: string;
   readonly worker?: number;
 }
 
-/** Who calls; only where the capability file has `identity`, and empty where it is not known. */
+/** Who calls; only if the capability file has `identity`, and empty if it is not known. */
 export interface CallerFields {
   readonly principal?: string;
   /** `iss` of the token. */
   readonly issuer?: string;
   readonly client_id?: string;
-  /** Absent where the caller is not known. */
+  /** Absent if the caller is not known. */
   readonly verified_by?: 'token' | 'gateway';
 }
 
@@ -172,9 +167,9 @@ export interface CallEvent extends CallerFields {
   readonly rows: number;
   readonly bytes: number;
   readonly traceparent?: string;
-  /** Only where traces are made. */
+  /** Only if traces are made. */
   readonly trace_id?: string;
-  /** `01` where that trace is recorded, else `00`. */
+  /** `01` if that trace is recorded, else `00`. */
   readonly trace_flags?: string;
   /** Database text, for the log file only. */
   readonly detail?: string;

@@ -121,7 +121,7 @@ test('a lost database is reported on the terminal without database text, and its
   log.observe({ event: 'database_back', away_ms: 2310 });
   await log.close();
   expect(said).toEqual([
-    'svc-agent: the database is lost: nothing listens there; calls fail until it is back, which the log file will say\n',
+    'svc-agent: the database is lost: nothing listens there; calls fail until it is back; the log file will tell when it is\n',
   ]);
   expect(await records()).toMatchObject([
     { level: 'warn', detail: 'ECONNREFUSED 192.0.2.7' },

@@ -1,17 +1,17 @@
 import { isatty } from 'node:tty';
-import { counted, createJsonLines, createOutputSink, printable, type LineSink } from '@svc/edge';
+import { counted, createJsonLines, createOutputSink, printable, type OutputSink } from '@svc/edge';
 import type { AgentEvent, Observe, ReloadedEvent } from './events.ts';
-import { rotatingFile } from './rotating-file.ts';
+import { rotatingFile, type RotatingFile, type RotatingFileOptions } from './rotating-file.ts';
 
 export interface Log {
   readonly observe: Observe;
-  /** Records that the file never got since the start because too many waited for it. */
+  /** Records since the start that were never written because too many waited. */
   readonly recordsLost: number;
   /** Writes what is still buffered, for at most two seconds, and ignores everything that comes later. */
   close(): Promise<void>;
 }
 
-/** A file with those that were left behind, or standard output. */
+/** A log file with its older parts, or an open file, mostly standard output. */
 export type LogDestination =
   | {
       /** The active file, made with the first record; older ones are called `<file>.1` and so on. */
@@ -21,47 +21,45 @@ export type LogDestination =
       readonly maxFiles: number;
     }
   | {
-      /** A file descriptor; where it is a terminal, records are lines for people. */
+      /** A file descriptor; if it is a terminal, records are lines for people. */
       readonly descriptor: number;
       /** Whether these lines have colours. */
       readonly colour: boolean;
-      /** Of the file that the user named; absent for standard output. */
+      /** The file that the user named; absent for standard output. */
       readonly name?: string;
     };
 
 export interface LogOptions {
   readonly destination: LogDestination;
-  /** Gets one short line without database detail for what an operator must know. */
+  /** Gets one short line, without database text, for what an operator must know. */
   readonly standardError: { write(text: string): unknown; readonly isTTY?: boolean };
 }
 
-/** Some 70 calls: each write takes a promise, a thread of Node's pool, and waking both. */
+/** The records of some 70 calls: each write costs a promise and a turn of a thread of Node's pool. */
 const GATHER_CHARACTERS = 16_384;
-/** Reasons come from gateways and proxies, who may say anything. What is to be done, behind a gateway's reason, has room. */
+/** Reasons come from gateways and proxies, which may send anything. There is room for advice after a gateway's reason. */
 const REASON_MAX_CHARACTERS = 280;
-/** Of a file that is refused; the log file has all of them. */
+/** How many faults of a refused file a short line has; the log file has all of them. */
 const FAULTS_SHOWN = 5;
 
-/** JSON lines into the log (the only place for database text), short ones to standard error. */
+/** Writes JSON lines to the log, the only place for database text, and short lines to standard error. */
 export function createLog({ destination, standardError }: LogOptions): Log {
   const say = (line: string): unknown => standardError.write(`svc-agent: ${printable(line)}\n`);
-  // On one terminal the record itself is enough.
+  // If log and standard error are one terminal, the record itself is enough.
   const repeats = 'file' in destination || standardError.isTTY !== true || !isatty(destination.descriptor);
   const name = 'file' in destination ? destination.file : (destination.name ?? 'the log');
   const logName = 'file' in destination ? 'the log file' : name;
   let lostTold = 0;
   const { sink, gatherCharacters } = openSink(destination, {
-    say,
-    onBroken: (error) => {
-      say(
-        `cannot write ${name}: ${error.message}; records wait in memory, up to 16 MiB, until it can be written`,
-      );
-    },
+    onBroken: ({ message }) =>
+      say(`cannot write ${name}: ${message}; records wait in memory, up to 16 MiB, until it can be written`),
     onRecovered: () => {
       const lost = lines.lost - lostTold;
       lostTold = lines.lost;
       say(`${name} is written again; ${lost === 0 ? 'no record is' : recordsAre(lost)} lost`);
     },
+    onStuck: ({ message }) =>
+      say(`cannot begin a new log file: ${message}; ${name} grows until it can be renamed`),
   });
   const lines = createJsonLines(sink, gatherCharacters);
   return {
@@ -81,35 +79,17 @@ export function createLog({ destination, standardError }: LogOptions): Log {
   };
 }
 
-interface SinkCalls {
-  readonly say: (line: string) => void;
-  readonly onBroken: (error: Error) => void;
-  readonly onRecovered: () => void;
-}
-
-interface LogSink extends LineSink {
-  close(complete: boolean): Promise<void> | void;
-}
-
 function openSink(
   destination: LogDestination,
-  { say, ...calls }: SinkCalls,
-): { readonly sink: LogSink; readonly gatherCharacters: number } {
-  if (!('file' in destination)) {
+  calls: Pick<RotatingFileOptions, 'onBroken' | 'onRecovered' | 'onStuck'>,
+): { readonly sink: RotatingFile | OutputSink; readonly gatherCharacters: number } {
+  if (!('file' in destination))
     return { sink: createOutputSink({ ...destination, ...calls }), gatherCharacters: GATHER_CHARACTERS };
-  }
   const { file, maxSizeBytes, maxFiles } = destination;
-  // A file is left behind once it is full: what is gathered must not carry it far beyond its size.
+  // What is gathered must not carry a full file far beyond its size.
   const gatherCharacters = Math.min(GATHER_CHARACTERS, Math.ceil(maxSizeBytes / 4));
-  const sink = rotatingFile({
-    file,
-    sizeBytes: Math.max(1, maxSizeBytes - gatherCharacters),
-    maxFiles,
-    ...calls,
-    onStuck: (error) =>
-      say(`cannot begin a new log file: ${error.message}; ${file} grows until it can be left behind`),
-  });
-  return { sink, gatherCharacters };
+  const sizeBytes = Math.max(1, maxSizeBytes - gatherCharacters);
+  return { sink: rotatingFile({ file, sizeBytes, maxFiles, ...calls }), gatherCharacters };
 }
 
 function recordsAre(count: number): string {
@@ -127,10 +107,10 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'reverified':
     case 'shutting_down':
       return 'info';
-    // Without a key that can be used, every token of the issuer is refused.
+    // Without a usable key every token of the issuer is refused.
     case 'keys_fetched':
       return event.keys === 0 ? 'warn' : 'info';
-    // What the agent has replaced, or given up, is no trouble.
+    // It is no trouble that the agent has replaced a connection, or given it up.
     case 'disconnected':
       return event.planned === true ? 'info' : 'warn';
     case 'accept_failed':
@@ -174,29 +154,29 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
     case 'links_short':
       return event.reason === 'max_links'
         ? `${event.gateway} wants ${event.links_wanted} links, gateway.max_links allows fewer`
-        : `only ${counted(event.links, 'link', 'links')} of ${event.links_wanted} to ${event.gateway}: the rest has not been found for a minute`;
+        : `only ${counted(event.links, 'link', 'links')} of ${event.links_wanted} to ${event.gateway}: the others have not been found for a minute`;
     case 'keys_fetch_failed':
-      return `cannot fetch the keys of the issuer ${event.issuer}: ${clip(event.reason)}; ${event.keys_serve ? 'those known before serve on' : 'its tokens cannot be verified'}`;
+      return `cannot fetch the keys of the issuer ${event.issuer}: ${clip(event.reason)}; ${event.keys_serve ? 'the keys known before stay in use' : 'its tokens cannot be verified'}`;
     case 'labels_changed':
-      return `${event.capability}: the database has other labels for ${event.params} than when the agent started; reload or restart it to take them up`;
+      return `${event.capability}: the database has other labels for ${event.params} than when the agent started; reload or restart the agent to take them up`;
     case 'database_lost':
-      return `the database${event.database === undefined ? '' : ` ${event.database}`} is lost: ${event.reason}; calls fail until it is back, which ${logName} will say`;
+      return `the database${event.database === undefined ? '' : ` ${event.database}`} is lost: ${event.reason}; calls fail until it is back; ${logName} will tell when it is`;
     case 'database_away':
-      return `the database ${event.database} is away: ${event.reason}; its calls are refused until it can be used, which ${logName} will say`;
+      return `the database ${event.database} is away: ${event.reason}; its calls are refused until it can be used; ${logName} will tell when it can`;
     case 'database_refused':
-      return `the database ${event.database} is back, and its calls are refused until the next reload: ${firstLines(event, logName)}`;
+      return `the database ${event.database} is back, but its calls are refused until the next reload: ${firstLines(event, logName)}`;
     case 'worker_ended': {
       const how = event.signal ?? (event.code === undefined ? 'it was not started' : `code ${event.code}`);
       return `worker ${event.worker}${event.database === undefined ? '' : ` of ${event.database}`} has ended (${how}): its long calls fail, and it is started again in ${(event.restart_in_ms / 1000).toFixed(1)} s`;
     }
     case 'account_audited':
-      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); ${logName} says what, and how to fix it`;
+      return `the database account may do more than read (${counted(event.findings, 'finding', 'findings')}); ${logName} lists what, and how to fix it`;
     case 'reloaded':
       return `reloaded: ${counted(event.capabilities, 'capability', 'capabilities')}${changesOf(event)}`;
     case 'reload_refused':
-      return `not reloaded, what was there before serves on: ${firstLines(event, logName)}`;
+      return `not reloaded, what was served before is still served: ${firstLines(event, logName)}`;
     case 'drift':
-      return `the database has changed: ${firstLines(event, logName)}; calls may fail until the database or the file is mended`;
+      return `the database has changed: ${firstLines(event, logName)}; calls may fail until the database or the file is corrected`;
     case 'crashed':
       return `internal error, ending; ${logName} holds the details`;
     case 'shutting_down':

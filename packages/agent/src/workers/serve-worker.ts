@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { createAbort } from '@svc/edge';
 import { createCallTable } from '@svc/protocol';
 import type { Database, DatabaseChange, Query } from '../databases/driver/driver.ts';
@@ -24,14 +25,14 @@ import {
   type WorkerState,
 } from './messages.ts';
 
-/** How often a worker says how it is doing, which also tells that it is not stuck. */
+/** How often a worker tells its state, which also tells that it is not stuck. */
 export const BEAT_MS = 1000;
-/** How often it does besides while calls are under way, where it is doing otherwise than it said last. */
+/** How soon it tells a changed state while calls are under way. */
 const STATE_DELAY_MS = 25;
 
 /**
- * What a worker does: runs the calls that come over the stream on connections of its own, and says how they end. `end`
- * ends the process, once the database is closed as the agent wanted it, or at once when the agent is gone.
+ * What a worker does: it runs the calls that come over the stream on connections of its own, and sends their outcomes.
+ * `end` ends the process, when the database is closed as the agent has ordered, or at once when the agent is gone.
  */
 export function serveWorker(stream: Duplex, end: () => void): void {
   const writer = createMessageWriter(stream);
@@ -70,14 +71,14 @@ export function serveWorker(stream: Duplex, end: () => void): void {
 
   function tellState(): void {
     if (database === undefined) return;
-    told = { ...database.connections, isUp: database.isUp };
+    told = stateOf(database);
     writeState(writer, told);
   }
 
   function tellStateSoon(): void {
     telling ??= setTimeout(() => {
       telling = undefined;
-      if (database !== undefined && isOther(told, database)) tellState();
+      if (database !== undefined && !isDeepStrictEqual(told, stateOf(database))) tellState();
       if (aborts.size > 0) tellStateSoon();
     }, STATE_DELAY_MS);
   }
@@ -98,11 +99,8 @@ export function serveWorker(stream: Duplex, end: () => void): void {
     tellStateSoon();
     try {
       const query = queryOf(sent.query);
-      writeResult(
-        writer,
-        id,
-        await query.run({ values, apiKeyName, requestId, caller, timeoutMs, signal, share }),
-      );
+      const result = await query.run({ values, apiKeyName, requestId, caller, timeoutMs, signal, share });
+      writeResult(writer, id, result);
     } catch (error) {
       writeFailed(writer, id, error);
     }
@@ -114,7 +112,7 @@ export function serveWorker(stream: Duplex, end: () => void): void {
     tellStateSoon();
   }
 
-  /** `undefined` is an answer, too: there is nothing to ask for. */
+  /** `undefined` is an answer, too: the query has no labels. */
   async function answer(id: number, work: () => Promise<unknown> | undefined): Promise<void> {
     try {
       writeAnswer(writer, id, await work());
@@ -126,7 +124,7 @@ export function serveWorker(stream: Duplex, end: () => void): void {
 
   async function close(): Promise<void> {
     await database?.close();
-    // Behind the results of the last calls, which leave at the end of their turn of the event loop.
+    // The results of the last calls leave at the end of this turn of the event loop.
     setImmediate(() => stream.end(end));
   }
 
@@ -164,18 +162,11 @@ export function serveWorker(stream: Duplex, end: () => void): void {
   }
 
   stream.on('data', createMessageReader(act));
-  // Without the agent nobody waits for what runs here.
+  // The agent is gone: nothing waits for what runs here.
   stream.on('error', end);
   stream.on('close', end);
 }
 
-function isOther(told: WorkerState | undefined, { connections, isUp }: Database): boolean {
-  const { idle, busy, opening, waiting } = connections;
-  return (
-    told?.isUp !== isUp ||
-    told.idle !== idle ||
-    told.busy !== busy ||
-    told.opening !== opening ||
-    told.waiting !== waiting
-  );
+function stateOf({ connections, isUp }: Database): WorkerState {
+  return { ...connections, isUp };
 }

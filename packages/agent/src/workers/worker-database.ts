@@ -15,7 +15,6 @@ import { BEAT_MS } from './serve-worker.ts';
 import { startWorkerProcess, type WorkerEnd, type WorkerProcess } from './worker-process.ts';
 
 export interface WorkerDatabaseOptions {
-  /** The code of a worker's process. */
   readonly code: OwnCode;
   /** How many workers, at most as many as connections. */
   readonly workers: number;
@@ -24,7 +23,7 @@ export interface WorkerDatabaseOptions {
   readonly onWorkerEnded: (end: WorkerEnded) => void;
 }
 
-/** A worker that ended though it should run. */
+/** A worker that ended although it should run. */
 export interface WorkerEnded extends WorkerEnd {
   /** From 0. */
   readonly worker: number;
@@ -32,21 +31,22 @@ export interface WorkerEnded extends WorkerEnd {
 }
 
 export interface WorkerDatabase extends Database {
-  /** How often a worker was started again. */
+  /** How often a worker was restarted. */
   readonly restarts: number;
 }
 
-/** How old what workers know of callers may be, while several call. */
+/** How old the shares that workers know may be while there are several callers. */
 const SHARES_MS = 50;
 
 /**
- * A database whose calls are run by workers, processes that have their parts of the connections: each call by that which
- * has the fewest for its connections. A worker that ends is started again; as when a connection is lost, calls that it has
- * had for a while fail, and others are run once more. While no worker is there, calls wait for one. Resolves when all are ready, and rejects when one cannot be.
+ * A database whose calls are run by workers, processes that each have a part of the connections. A call goes to the worker
+ * with the fewest calls for each of its connections. A worker that ends is restarted: calls that it had had for a while fail,
+ * as when a connection is lost, and the others run again. While there is no worker, calls wait for one. Resolves when all
+ * workers are ready; rejects if one cannot start.
  */
 export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promise<WorkerDatabase> {
   const { config, onChange, onWorkerEnded } = options;
-  /** By their numbers; those of forgotten ones are given to the next. */
+  /** By their numbers. The number of a forgotten query is given to the next. */
   const prepared: (PreparedCapability | undefined)[] = [];
   const forgetting = new Map<Query, () => void>();
   const loss = createDatabaseLoss(onChange);
@@ -59,14 +59,14 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
   });
   let sharing: NodeJS.Timeout | undefined;
 
-  /** The place of one worker after another; undefined between two. */
+  /** By the numbers of the workers; undefined from the end of one to the start of the next. */
   const places: (WorkerProcess | undefined)[] = [];
   let isStarting = true;
   const looking = setInterval(() => {
     for (const worker of places) worker?.look();
   }, BEAT_MS);
 
-  /** Calls back when its first worker is ready, or has ended before. */
+  /** Keeps a worker running. Calls back when the first is ready, or has ended before. */
   function keepWorker(number: number, onStart: (failure?: Error) => void): void {
     let restartInMs = 0;
     const maxConnections = partOf(config.maxConnections, options.workers, number);
@@ -78,7 +78,7 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
         config: { ...config, maxConnections },
         prepared,
         onReady: () => {
-          // Else its first call would wait for a connection. Where none can be made, calls find out.
+          // Otherwise its first call would wait for a connection. If none can be made, the calls report it.
           if (isAgain) worker.ping().catch(() => {});
           wakeWaiting();
           onStart();
@@ -114,7 +114,7 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
       try {
         start(true);
       } catch (error) {
-        // Without memory for another process the workers that are there run the calls.
+        // Without memory for another process the remaining workers run the calls.
         startLater({ code: null, signal: null, detail: errorText(error) }, 0);
       }
     }
@@ -134,7 +134,7 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
     for (const wake of waiting) wake();
   }
 
-  /** One that hangs or has lost the database only where all do. */
+  /** A worker that hangs or has lost the database is chosen only if all have. */
   function leastBusy(): WorkerProcess | undefined {
     let found: WorkerProcess | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -186,7 +186,7 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
     if (busy.length > 0) sharing = setTimeout(tellShares, SHARES_MS);
   }
 
-  /** Each worker knows only what it has told itself, so what has been told is remembered here. */
+  /** A worker knows only what it has told itself; what any worker has told is remembered here. */
   function changedLabels(query: number, isKnown: () => boolean): NonNullable<Query['changedLabels']> {
     const told = new Set<string>();
     let hasNone = false;

@@ -35,37 +35,36 @@ export interface WorkerProcess {
   /** Calls and questions that it has. */
   readonly size: number;
   readonly connections: number;
-  /** Whether it has taken its start order, and runs calls. */
+  /** Whether it has carried out its start order, and runs calls. */
   readonly isReady: boolean;
-  /** Whether it has said nothing for longer than it may while all is well. */
+  /** Whether it has been silent for longer than a healthy worker is. */
   readonly isSilent: boolean;
   readonly state: WorkerState;
   prepare(query: number, prepared: PreparedCapability): void;
   forget(query: number): void;
-  /** `isAgain`: another worker had it, and has ended. */
+  /** `isAgain`: the worker that had the call before has ended. */
   run(query: number, call: QueryCall, timeoutMs: number, isAgain: boolean): Promise<QueryResult>;
-  /** Brings what it knows of the callers of its calls up to date: calls that others have change what these may take. */
+  /** Sends it the present shares of the callers whose calls it has: calls in other workers change them. */
   tellShares(): void;
   ping(): Promise<void>;
-  /** Undefined where the query has none that could change. */
+  /** Undefined if the query has no labels that could change. */
   changedLabels(query: number): Promise<readonly string[] | undefined>;
-  /** To be called once in `BEAT_MS`: kills it when it has been silent for too long. */
+  /** To be called every `BEAT_MS`: kills it when it has been silent for too long. */
   look(): void;
   /** Lets its calls end, and then its process. */
   close(): void;
 }
 
 export interface WorkerProcessOptions {
-  /** The code of the process. */
   readonly code: OwnCode;
-  /** With the part of the connections that the worker has. */
+  /** Its `maxConnections` is the worker's part of them. */
   readonly config: DatabaseConfig;
   readonly prepared: StartOrder['prepared'];
   readonly onReady: () => void;
   readonly onState: (loss: Loss | undefined) => void;
-  /** Runs a call that the worker had for a short time only when it ended. */
+  /** Runs a call again that the worker had had only for a short time when it ended. */
   readonly runAgain: (query: number, call: QueryCall, timeoutMs: number) => Promise<QueryResult>;
-  /** Called once, when all that it has said is known; its calls have failed, or are run elsewhere. */
+  /** Called once, when everything that it has said is known, and its calls have failed or run elsewhere. */
   readonly onEnded: (end: WorkerEnd) => void;
 }
 
@@ -76,12 +75,12 @@ export interface WorkerEnd {
   readonly detail: string;
 }
 
-/** Looks after which a worker that says nothing gets no further call where there are others, and after which it is killed. */
+/** After so many silent looks a worker gets no further call if there are others; after more it is killed. */
 const SILENT_LOOKS = 2;
 const HUNG_LOOKS = 10;
-/** A machine that is busy may take its time to start a process. */
+/** A busy machine may take long to start a process. */
 const START_LOOKS = 30;
-/** As with a lost connection: what took longer may be what ended it, and all only read. */
+/** A call that took longer may be what ended the worker. Running the others twice is safe, since all only read. */
 const RUN_AGAIN_MS = 1000;
 const NO_STATE: WorkerState = { idle: 0, busy: 0, opening: 0, waiting: 0, isUp: true };
 
@@ -90,6 +89,7 @@ interface Sent {
   readonly call: QueryCall | undefined;
   /** When its time is up, by `performance.now()`. */
   readonly deadline: number;
+  readonly onAbort: () => void;
   readonly resolve: (fields: MessageFields) => void;
   readonly reject: (error: Error) => void;
   /** The worker has ended. */
@@ -126,10 +126,10 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   const { writer } = child;
   const nextId = (): number => child.nextId((id) => sent.get(id) !== undefined);
 
-  function take(fields: MessageFields): Sent | undefined {
-    const id = fields.number();
+  function remove(id: number): Sent | undefined {
     const found = sent.get(id);
     sent.delete(id);
+    found?.call?.signal.removeEventListener('abort', found.onAbort);
     return found;
   }
 
@@ -137,9 +137,9 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     switch (kind) {
       case FROM_WORKER.result:
       case FROM_WORKER.answer:
-        return take(fields)?.resolve(fields);
+        return remove(fields.number())?.resolve(fields);
       case FROM_WORKER.failed:
-        return take(fields)?.reject(readFailed(fields));
+        return remove(fields.number())?.reject(readFailed(fields));
       case FROM_WORKER.ready:
         isReady = true;
         return onReady();
@@ -158,14 +158,13 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     return new Promise((resolve, reject) => {
       if (hasEnded) throw lost();
       const id = nextId();
-      const deadline = Number.POSITIVE_INFINITY;
-      const onLost = (): void => reject(lost());
       sent.add(id, {
         call: undefined,
-        deadline,
+        deadline: Number.POSITIVE_INFINITY,
+        onAbort: () => {},
         resolve: (fields) => resolve(read(fields)),
         reject,
-        onLost,
+        onLost: () => reject(lost()),
       });
       writeId(writer, kind, id, more);
     });
@@ -175,19 +174,16 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
     hasEnded = true;
     isReady = false;
     state = NO_STATE;
-    for (const [id, { onLost }] of sent.entries()) {
-      sent.delete(id);
-      onLost();
-    }
+    for (const [id] of sent.entries()) remove(id)?.onLost();
     onEnded(end);
   }
 
-  /** Those whose time is up, or for which nobody waits, need not wait until a worker that hangs is killed. */
+  /** Ends calls whose time is up, or that were cancelled, before a worker that hangs is killed. */
   function giveUpOverdue(): void {
     const now = performance.now();
     for (const [id, { call, deadline, reject }] of sent.entries()) {
       if (call === undefined || (!call.signal.aborted && now < deadline)) continue;
-      sent.delete(id);
+      remove(id);
       const why = 'its worker does not answer';
       reject(new DatabaseError(call.signal.aborted ? 'cancelled' : 'timeout', why));
     }
@@ -225,16 +221,10 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
         sent.add(id, {
           call,
           deadline,
-          resolve: (fields) => {
-            signal.removeEventListener('abort', onAbort);
-            resolve(readResult(fields));
-          },
-          reject: (error) => {
-            signal.removeEventListener('abort', onAbort);
-            reject(error);
-          },
+          onAbort,
+          resolve: (fields) => resolve(readResult(fields)),
+          reject,
           onLost: () => {
-            signal.removeEventListener('abort', onAbort);
             const leftMs = deadline - performance.now();
             if (isAgain || timeoutMs - leftMs > RUN_AGAIN_MS) reject(lost());
             else options.runAgain(query, call, leftMs).then(resolve, reject);

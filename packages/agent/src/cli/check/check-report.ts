@@ -5,9 +5,9 @@ import type { IdentitySummary, WellFormed } from '../../start-up/report.ts';
 import { detailsFields, detailsOf, type WordsPlace } from '../command-log.ts';
 import { flatFault, printFaults } from '../print-faults.ts';
 
-/** What the account may do beyond reading, and the statement that mends it. */
+/** What the account may do beyond reading, and the statement that fixes it. */
 interface Finding {
-  /** Whose account; absent where the file names no database. */
+  /** Absent if the file names no database. */
   readonly database?: string;
   readonly problem: string;
   readonly remedy: string;
@@ -27,7 +27,6 @@ export interface CheckReport {
   wellFormed(file: Pick<WellFormed, 'capabilities' | 'identity' | 'workers' | 'databases'>): void;
   /** The database answers, and every capability has passed. */
   verified(findings: readonly Finding[], notes?: readonly Note[]): void;
-  /** What is allowed, and fails at some calls or is hardly meant. */
   warned(warnings: readonly Fault[]): void;
   refused(faults: readonly VerificationFault[]): void;
   /** To be called last. */
@@ -96,48 +95,37 @@ export function jsonReport(
   output: Output,
   words: WordsPlace = NO_PLACE,
 ): CheckReport {
-  /** Absent when the file could not be understood. */
-  let capabilities: number | undefined;
-  /** Absent also when the file has none. */
-  let identity: IdentitySummary | undefined;
-  let workers: number | undefined;
-  let databases: readonly string[] | undefined;
+  /** Empty if the file could not be understood. */
+  let known = {};
   let account: readonly Finding[] = [];
-  /** Absent where none is told. */
-  let told: readonly Note[] | undefined;
-  let warned: readonly Fault[] = [];
-  let refused: readonly VerificationFault[] = [];
+  let notes: readonly Note[] | undefined;
+  let warnings: readonly Fault[] = [];
+  let faults: readonly VerificationFault[] = [];
   return {
-    wellFormed(known) {
-      ({ capabilities, identity, workers, databases } = known);
+    wellFormed({ capabilities, identity, workers, databases }) {
+      known = { capabilities, identity, workers, databases };
     },
-    verified(findings, notes) {
+    verified(findings, told) {
       account = findings;
-      told = notes;
+      notes = told;
     },
-    warned(warnings) {
-      warned = warnings;
+    warned(found) {
+      warnings = found;
     },
-    refused(faults) {
-      refused = faults;
+    refused(found) {
+      faults = found;
     },
     end() {
-      const faults = refused.map(flatFault);
-      const warnings = warned.map(flatFault);
-      const findings = account.map(({ database, problem, remedy }) => ({ database, problem, remedy }));
-      const ok = faults.length === 0;
-      const known = { capabilities, identity, workers, databases };
-      const details = detailsFields([...account, ...refused], words);
       const report = {
-        ok,
+        ok: faults.length === 0,
         file,
         offline,
         ...known,
-        faults,
-        warnings,
-        ...details,
-        account: findings,
-        notes: told,
+        faults: faults.map(flatFault),
+        warnings: warnings.map(flatFault),
+        ...detailsFields([...account, ...faults], words),
+        account: account.map(({ database, problem, remedy }) => ({ database, problem, remedy })),
+        notes,
       };
       output.write(`${JSON.stringify(report)}\n`);
     },

@@ -174,7 +174,7 @@ export function createShowFindings(display: Display, file: string): ShowFindings
     const notes = new Set(warnings.map(({ path, message }) => `warning: ${path}: ${message}`));
     if (findings.length > 0)
       notes.add(
-        `the database account may do more than read: \`svc-agent check --config ${file}\` says what, and how to fix it`,
+        `the database account may do more than read: \`svc-agent check --config ${file}\` lists what, and how to fix it`,
       );
     for (const note of notes) if (!shown.has(note)) display.note(note);
     shown = notes;

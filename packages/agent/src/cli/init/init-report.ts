@@ -8,21 +8,20 @@ export interface InitReport {
   readonly ok: boolean;
   readonly dry_run: boolean;
   readonly dir: string;
-  /** Paths below `dir`; the texts of those that hold no secret, where nothing was written. */
+  /** Paths below `dir`; after a dry run with the texts of those that hold no secret. */
   readonly files: readonly { readonly path: string; readonly text?: string }[];
   readonly tables: number;
   readonly capabilities: readonly string[];
   readonly left_out: readonly LeftOutEntry[];
   /** Names of capabilities that were more than `--max`. */
   readonly beyond_max: readonly string[];
-  /** Absent where the database knows none. */
+  /** Absent if the database has no accounts. */
   readonly account?: { readonly name: string; readonly created: boolean };
-  /** What the agent's own checks say as that account; absent where it was not made. */
+  /** What the agent's own checks say as that account; absent if it was not made. */
   readonly check?: {
     readonly faults: readonly Fault[];
-    /** The file of `--log`, if the database says more of them. */
+    /** As in `detailsFields`. */
     readonly log?: string;
-    /** How to see what more it says. */
     readonly details?: string;
     readonly findings: readonly Pick<AuditFinding, 'problem' | 'remedy'>[];
   };
@@ -30,11 +29,11 @@ export interface InitReport {
 
 interface LeftOutEntry {
   readonly table: string;
-  /** With neither a column nor a capability the whole table is left out. */
+  /** Without a column and a capability, the whole table is left out. */
   readonly column?: string;
   readonly capability?: string;
   /** The database itself cannot give its rows, or not without a risk. */
-  readonly unreadable?: true;
+  readonly unreadable?: true | undefined;
   readonly reason: string;
 }
 
@@ -45,7 +44,7 @@ export function leftOutOf({ tables }: Proposal): readonly LeftOutEntry[] {
       : [
           {
             table: table.sql,
-            ...(table.unreadable === undefined ? {} : { unreadable: true as const }),
+            unreadable: table.unreadable === undefined ? undefined : (true as const),
             reason: nothing,
           },
         ]),
@@ -62,49 +61,37 @@ export function initText(report: InitReport): string {
   const unreadable = left_out.filter((entry) => entry.unreadable);
   const whole = left_out.length - columns - others - unreadable.length;
   const file = `${dir}/capability.yaml`;
-  const lines = [
-    `${file}: ${counted(capabilities.length, 'capability', 'capabilities')} over ${counted(tables, 'table or view', 'tables and views')}; no row was read`,
-    ...(columns === 0
-      ? []
-      : [
-          `left out: ${counted(columns, 'column', 'columns')}, most of them because they look personal or secret: a guess, so read the file`,
-        ]),
-    ...(whole === 0
-      ? []
-      : [
-          `left out: ${counted(whole, 'table or view', 'tables and views')} of which nothing, or the key alone, is left to give: the file says why`,
-        ]),
-    ...unreadable.map(({ reason }) => `left out: a table or view, since ${reason}`),
-    ...(others === 0
-      ? []
-      : [`left out: ${counted(others, 'capability', 'capabilities')}, each with its reason in the file`]),
-    ...(beyond.length === 0
-      ? []
-      : [
-          `left out: ${counted(beyond.length, 'capability', 'capabilities')} beyond --max, named at the end of the file`,
-        ]),
-  ];
+  const named = (count: number): string => counted(count, 'capability', 'capabilities');
+  const tablesOf = (count: number): string => counted(count, 'table or view', 'tables and views');
+  const lines = [`${file}: ${named(capabilities.length)} over ${tablesOf(tables)}; no row was read`];
+  if (columns > 0)
+    lines.push(
+      `left out: ${counted(columns, 'column', 'columns')}, most of them because they look personal or secret: a guess, so read the file`,
+    );
+  if (whole > 0)
+    lines.push(
+      `left out: ${tablesOf(whole)} of which nothing, or the key alone, is left to give: the file says why`,
+    );
+  for (const { reason } of unreadable) lines.push(`left out: a table or view, since ${reason}`);
+  if (others > 0) lines.push(`left out: ${named(others)}, each with its reason in the file`);
+  if (beyond.length > 0)
+    lines.push(`left out: ${named(beyond.length)} beyond --max, named at the end of the file`);
   if (check !== undefined) {
     if (account !== undefined) lines.push(`account: ${account.name} was made`);
-    if (check.faults.length === 0) {
+    if (check.faults.length === 0)
       lines.push('database: answers that account; every capability only reads and yields what it declares');
-    }
-    for (const { problem, remedy } of check.findings) {
-      lines.push(`account: ${problem}; to fix it: ${remedy}`);
-    }
+    for (const { problem, remedy } of check.findings) lines.push(`account: ${problem}; to fix it: ${remedy}`);
   }
   const isRefused = check !== undefined && check.faults.length > 0;
   if (isRefused) lines.push('check: fails; what is wrong is printed last');
-  const steps = [
-    ...(account === undefined || account.created
-      ? []
-      : [
-          `read ${dir}/reader.sql and run it, then give ${account.name} the password in ${dir}/secrets/db-password`,
-        ]),
-    ...(isRefused ? [`correct ${file}; do not run init again: the files and the account stay`] : []),
-    ...(account?.created === true && !isRefused ? [] : [`svc-agent check --config ${file}`]),
-    `svc-agent dev --config ${file}`,
-  ];
+  const steps: string[] = [];
+  if (account?.created === false)
+    steps.push(
+      `read ${dir}/reader.sql and run it, then give ${account.name} the password in ${dir}/secrets/db-password`,
+    );
+  if (isRefused) steps.push(`correct ${file}; do not run init again: the files and the account stay`);
+  if (account?.created !== true || isRefused) steps.push(`svc-agent check --config ${file}`);
+  steps.push(`svc-agent dev --config ${file}`);
   return `${[...lines, '', 'Next:', ...steps.map((step) => `  ${step}`)].join('\n')}\n`;
 }
 
