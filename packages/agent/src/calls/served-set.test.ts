@@ -57,7 +57,7 @@ function preparing(
     params,
   }));
   return prepareSet(
-    { capabilities, prepared, description: Buffer.from('{}') },
+    { config: { capabilities }, prepared, description: Buffer.from('{}') },
     new Map([['', database]]),
     before,
   );

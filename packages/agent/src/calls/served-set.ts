@@ -1,34 +1,35 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Capability } from '../capabilities/model.ts';
+import type { AgentConfig } from '../config/model.ts';
 import { compileParameters } from '../capabilities/parameters.ts';
 import { compilePinned, type PinParameters } from '../capabilities/pinned-parameters.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
 import type { Database, PreparedCapability, Query } from '../databases/driver/driver.ts';
 import { DatabaseError } from '../databases/driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
 
 /** A capability as the agent runs it. */
 export interface RunnableCapability {
   /** From a JSON object to values ready to bind; throws InvalidParams. */
   readonly read: (body: Uint8Array) => Record<string, unknown>;
-  /** Absent where nothing is taken from who calls. */
+  /** Absent if nothing is taken from the caller. */
   readonly pin?: PinParameters;
   readonly query: Query;
-  /** Name of its database. */
   readonly database: string;
   readonly timeoutMs: number;
   /** The most that its rows may take. */
   readonly maxBytes: number;
 }
 
-/** What calls find: all capabilities of one file. Another set takes its place when the file is loaded again. */
+/** All capabilities of one file. Another set takes its place when the file is loaded again. */
 export interface ServedSet {
   readonly capabilities: ReadonlyMap<string, RunnableCapability>;
   /** JSON of the Description: the answer of the meta capability. */
   readonly description: Uint8Array;
   began(): void;
   ended(): void;
-  /** Resolves when none of its calls is under way. To be asked once, when another set has taken its place. */
+  /** Resolves when none of its calls is under way. To be called once, when another set has taken its place. */
   idle(): Promise<void>;
 }
 
@@ -42,24 +43,21 @@ export interface PreparedSet {
 
 interface Source {
   readonly capability: Capability;
-  /** Undefined where it has not been verified. */
+  /** Undefined if it has not been verified. */
   readonly prepared: PreparedCapability | undefined;
   readonly database: Database;
 }
 
-export interface SetContent {
-  readonly capabilities: readonly Capability[];
-  /** One for each of them that has been verified. */
-  readonly prepared: readonly PreparedCapability[];
-  readonly description: Uint8Array;
-}
+type SetContent = Pick<VerifiedAgent, 'prepared' | 'description'> & {
+  readonly config: Pick<AgentConfig, 'capabilities'>;
+};
 
-/** Compiling the parameters of a thousand capabilities takes a second: calls get their turn in between. */
+/** Compiling the parameters of a thousand capabilities takes a second; calls get their turn after each slice. */
 const SLICE_MS = 5;
 
-/** What is in `before` already, of the same database, is taken over with all that is known of how it runs. */
+/** An equal capability of `before`, with the same database, is taken over with all that is known of how it runs. */
 export async function prepareSet(
-  { capabilities, prepared, description }: SetContent,
+  { config: { capabilities }, prepared, description }: SetContent,
   databases: ReadonlyMap<string, Database>,
   before?: PreparedSet,
 ): Promise<PreparedSet> {
@@ -144,12 +142,12 @@ export function changesBetween(
   };
 }
 
-/** The database may have changed, too, so that equal capabilities are prepared differently. */
+/** Equal capabilities are prepared differently after a change of the database. */
 function sameSource(a: Source, b: Source): boolean {
   return sameCapability(a.capability, b.capability) && samePrepared(a.prepared, b.prepared);
 }
 
-/** What is prepared repeats parts of its capability, with their positions. Those are no difference. */
+/** What is prepared repeats parts of its capability with their positions in the file, which make no difference. */
 function samePrepared(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((each, index) => samePrepared(each, b[index]));

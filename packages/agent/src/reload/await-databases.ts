@@ -1,5 +1,4 @@
 import { UNNAMED } from '../capabilities/database-names.ts';
-import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseConfig } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { askChildProcess } from '../start-up/child-process.ts';
@@ -13,12 +12,12 @@ import { createReloader, type Reloader, type ReloaderOptions } from './reloader.
 export interface AwaitDatabasesOptions {
   /** What is served now. */
   readonly serving: () => VerifiedAgent;
-  /** Serves this from now on; throws `DatabaseError`, and serves on as before, where a database cannot be used. */
+  /** As in `ReloaderOptions`. */
   readonly swap: (verified: VerifiedAgent) => Promise<unknown>;
   readonly between: Reloader['between'];
   readonly connect: (config: DatabaseConfig) => ProbedDatabase;
   readonly verify: (order: ArrivalOrder, signal: AbortSignal) => Promise<ArrivalReport>;
-  /** What was found in a database that has been verified. */
+  /** Told what was found about a database that has been verified. */
   readonly onFound: (found: Found) => void;
   readonly observe: Observe;
   /** In [0, 1). */
@@ -31,23 +30,23 @@ interface ProbedDatabase {
 }
 
 export interface AwaitDatabases {
-  /** To be called when something else is served, once its databases that are away are to be looked for. */
+  /** To be called when something else is served: its databases that are away are looked for from then on. */
   served(): void;
   close(): void;
 }
 
-/** The longest pause before the first attempt, and before each once many have failed. */
+/** The longest pause before the first attempt, and after many failures. */
 const FIRST_PAUSE_MS = 2000;
 const LAST_PAUSE_MS = 60_000;
 
 /**
- * Looks for the databases that could not be used when the file was loaded: from 1 s to 60 s apart, at random within the
- * later half of a pause that doubles. One that can be used again is verified in a process of its own, as at the start, and
- * its capabilities are served. One that does not pass is left until the file is loaded again.
+ * Looks for the databases that could not be used when the file was loaded, after pauses of 1 to 60 s: each is a random time
+ * within the later half of a pause that doubles. A database that can be used again is verified in a process of its own, as
+ * at the start, and its capabilities are served. If it does not pass, it is refused until the file is loaded again.
  */
 export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
   const { serving, observe } = options;
-  /** Databases that are missing and were told of, by name: since when. */
+  /** Since when databases are missing, by name; they have been reported. */
   const missing = new Map<string, number>();
   const probed = new Set<ProbedDatabase>();
   let failures = 0;
@@ -97,7 +96,7 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
       await database.ping();
       return true;
     } catch {
-      // Whatever it is, the next attempt may not meet it, and the checks that follow a success would tell of it.
+      // The next attempt may succeed. Other errors are reported by the checks after a success.
       return false;
     } finally {
       if (database !== undefined) {
@@ -107,7 +106,7 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
     }
   }
 
-  /** A reload may have ended since they answered. */
+  /** Serves databases that answered; a reload may have ended since. */
   async function take(found: readonly string[], signal: AbortSignal): Promise<void> {
     const before = serving();
     const { config, narrowed } = before;
@@ -117,7 +116,7 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
     try {
       report = await options.verify({ arrived, served: { config, narrowed } }, signal);
     } catch (error) {
-      // The process of the checks ended, for example without memory: they may pass the next time.
+      // The process of the checks has ended, for example without memory: the next one may pass.
       if (!signal.aborted) for (const name of arrived) observe(awayEvent(name, [unexpected(error)]));
       return;
     }
@@ -159,7 +158,6 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
 /** What of a running agent is needed to have it serve something else. */
 interface Reloadable extends Pick<ReloaderOptions, 'swap' | 'observe'> {
   readonly verified: VerifiedAgent;
-  readonly config: AgentConfig;
 }
 
 /** Serves what the files hold when it is asked to, and databases that were away once they answer. */
@@ -172,7 +170,7 @@ export function createReloading({
   const { observe } = agent;
   const reloader = createReloader({
     check,
-    serving: () => agent.config,
+    serving: () => agent.verified.config,
     async swap(verified) {
       const swapped = await agent.swap(verified);
       awaiting.served();

@@ -27,12 +27,11 @@ async function serving(
       close: () => Promise.resolve(void isOpen.delete(name)),
     };
   };
-  const config = configOf();
-  const content = { capabilities: [], prepared: [], description: new Uint8Array() };
+  const content = verified(['']);
   const database = open('');
   const set = await prepareSet(content, new Map([['', database]]));
   const created = createServing({
-    verified: { ...content, config, narrowed: [], unverified: [] },
+    verified: content,
     set,
     opened: new Map([['', { database }]]),
     open: (_config, name) => Promise.resolve({ database: open(name) }),

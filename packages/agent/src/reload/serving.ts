@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_INFLIGHT_MAX, ONLY_DATABASE, type DatabaseState } from '@svc/protocol';
-import {
-  changesBetween,
-  prepareSet,
-  type PreparedSet,
-  type ServedSet,
-  type SetContent,
-} from '../calls/served-set.ts';
+import { changesBetween, prepareSet, type PreparedSet, type ServedSet } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
 import type { Database, Query } from '../databases/driver/driver.ts';
 import { DEFAULT_DRIVER, driverOf } from '../databases/drivers.ts';
@@ -30,37 +24,35 @@ import type { Swapped } from './reloader.ts';
 /** What the agent serves: the file of its start, until another takes its place. */
 export interface Serving {
   readonly verified: VerifiedAgent;
-  readonly config: AgentConfig;
-  /** What gateways are told of them. */
+  /** What gateways are told. */
   readonly databaseStates: readonly DatabaseState[];
   /** By name. */
   readonly databases: ReadonlyMap<string, Database>;
-  /** What OpenTelemetry calls the kind of the database that the capability asks. */
+  /** The OpenTelemetry name for the kind of the capability's database. */
   systemOf(capability: string): string;
   /** Undefined without workers. */
   readonly workerRestarts: number | undefined;
-  /** What links say of themselves that are made from now on. */
+  /** What new links offer. */
   readonly offer: LinkOffer;
   /**
-   * Serves this from now on; calls that run keep what they began with. Resolves when each link serves it, or after some
-   * seconds. Throws `DatabaseError`, and serves on as before, where its database cannot be used.
+   * Serves this from now on; running calls keep what they began with. Resolves when each link serves it, or after some
+   * seconds. If a database cannot be used, throws `DatabaseError` and serves the same as before.
    */
   swap(verified: VerifiedAgent): Promise<Swapped>;
-  /** Once no call comes any more. */
+  /** To be called when no call comes any more. */
   close(): Promise<void>;
 }
 
 export interface ServingOptions {
-  /** Of the start. */
   readonly verified: VerifiedAgent;
   readonly set: PreparedSet;
   readonly opened: OpenedDatabases;
   readonly open: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
-  /** Handles calls by the set that is served when they come. */
+  /** Handles each call with the set that is served when it comes. */
   readonly handlerOf: (served: () => ServedSet) => HandleCall;
-  /** Bounds of what runs and waits. */
+  /** Bounds the calls that run and wait. */
   readonly resize: (running: number, queued: number, databases: readonly string[]) => void;
-  /** Makes links with another offer take the place of those that are there. */
+  /** Replaces the links by links with this offer. */
   readonly renewLinks: (offer: LinkOffer) => Renewal;
 }
 
@@ -68,13 +60,12 @@ interface Offered extends LinkOffer {
   served: ServedSet;
 }
 
-/** A link that cannot be replaced sooner is replaced later. */
+/** Links that are not replaced by then are replaced later. */
 const RENEWED_WITHIN_MS = 10_000;
 
 export function createServing(options: ServingOptions): Serving {
   let { verified, set, opened } = options;
-  let { config } = verified;
-  let offer = offerOf(set, config);
+  let offer = offerOf(set, verified.config);
   /** Sets that are served, or were and have calls under way. */
   const living = new Set([set]);
   let formerRestarts = 0;
@@ -91,53 +82,35 @@ export function createServing(options: ServingOptions): Serving {
     return offered;
   }
 
-  /** Those that the file has not had yet, or has with other settings. */
+  /** Opens the databases that are new in the file, or have other settings. */
   async function openChanged({ config: changed, unverified }: VerifiedAgent): Promise<OpenedDatabases> {
     const fresh = new Map<string, OpenedDatabase>();
     return closeUnless(fresh, async () => {
       for (const [name, settings] of Object.entries(changed.databases)) {
-        const former = config.databases[name];
+        const former = verified.config.databases[name];
         const isOpen = opened.get(name) !== NOT_VERIFIED;
         const isVerified = !unverified.some((each) => each.name === name);
         if (former !== undefined && sameConnection(former, settings) && (isOpen || !isVerified)) continue;
         fresh.set(name, isVerified ? await options.open(changed, name) : NOT_VERIFIED);
       }
-      // Without this connection the first caller would wait for one.
+      // Otherwise the first caller would wait for a connection.
       await pingAll(fresh);
       return fresh;
     });
   }
 
-  async function prepareWith(
-    fresh: OpenedDatabases,
-    changed: VerifiedAgent,
-  ): Promise<{
-    readonly next: OpenedDatabases;
-    readonly kept: OpenedDatabases;
-    readonly prepared: PreparedSet;
-  }> {
-    const names = Object.keys(changed.config.databases);
-    const kept = new Map([...opened].filter(([name]) => names.includes(name) && !fresh.has(name)));
-    const next: OpenedDatabases = new Map([...kept, ...fresh]);
-    const prepared = await prepareSet(setContentOf(changed), databasesOf(next), set);
-    return { next, kept, prepared };
-  }
-
   function restartsOf(databases: Iterable<OpenedDatabase>): number {
-    return Array.from(databases, ({ workerRestarts }) => workerRestarts?.() ?? 0).reduce(
-      (sum, n) => sum + n,
-      0,
-    );
+    return [...databases].reduce((sum, { workerRestarts }) => sum + (workerRestarts?.() ?? 0), 0);
   }
 
-  /** Closes the databases of a set once no set needs them: calls that wait for a connection would fail. */
+  /** Closes the databases of a former set once no set needs them: closing them sooner would fail waiting calls. */
   async function retire(before: PreparedSet, unlinked: Promise<void>): Promise<void> {
     living.add(set);
     await unlinked;
     await before.served.idle();
     living.delete(before);
     const needed = new Set([...living].flatMap(({ databases }) => [...databases.values()]));
-    // A set takes over queries of the one before it.
+    // A later set may have taken over queries.
     const used = new Set([...living].flatMap(queriesOf));
     for (const [name, { database, prepared }] of before.sources) {
       if (prepared === undefined) continue;
@@ -152,11 +125,8 @@ export function createServing(options: ServingOptions): Serving {
     get verified() {
       return verified;
     },
-    get config() {
-      return config;
-    },
     get databaseStates() {
-      return Object.keys(config.databases).map((name): DatabaseState => ({
+      return Object.keys(verified.config.databases).map((name): DatabaseState => ({
         name: name === UNNAMED ? ONLY_DATABASE : name,
         state:
           verified.unverified.find((each) => each.name === name)?.state ??
@@ -168,17 +138,22 @@ export function createServing(options: ServingOptions): Serving {
     },
     systemOf(capability) {
       const name = set.sources.get(capability)?.capability.database ?? UNNAMED;
-      return driverOf(config.databases[name]?.driver ?? DEFAULT_DRIVER).systemName;
+      return driverOf(verified.config.databases[name]?.driver ?? DEFAULT_DRIVER).systemName;
     },
     get workerRestarts() {
-      return config.runtime.workers === 1 ? undefined : formerRestarts + restartsOf(opened.values());
+      return verified.config.runtime.workers === 1 ? undefined : formerRestarts + restartsOf(opened.values());
     },
     get offer() {
       return offer;
     },
     async swap(changed) {
       const fresh = await openChanged(changed);
-      const { next, kept, prepared } = await closeUnless(fresh, () => prepareWith(fresh, changed));
+      const { config } = changed;
+      const kept = new Map(
+        [...opened].filter(([name]) => Object.hasOwn(config.databases, name) && !fresh.has(name)),
+      );
+      const next: OpenedDatabases = new Map([...kept, ...fresh]);
+      const prepared = await closeUnless(fresh, () => prepareSet(changed, databasesOf(next), set));
       const databaseChanged = fresh.size > 0 || kept.size < opened.size;
       if (closed) {
         await closeAll(fresh);
@@ -187,16 +162,12 @@ export function createServing(options: ServingOptions): Serving {
       const before = set;
       const changes = changesBetween(before, prepared);
       formerRestarts += restartsOf([...opened].flatMap(([name, each]) => (kept.has(name) ? [] : [each])));
-      verified = changed;
-      [config, opened, set] = [changed.config, next, prepared];
-      options.resize(
-        config.runtime.maxConcurrentRequests,
-        config.runtime.queueSize,
-        Object.keys(config.databases),
-      );
+      [verified, opened, set] = [changed, next, prepared];
+      const { maxConcurrentRequests, queueSize } = config.runtime;
+      options.resize(maxConcurrentRequests, queueSize, Object.keys(config.databases));
       const nextOffer = offerOf(prepared, config);
       if (nextOffer.manifestSha256 === offer.manifestSha256 && nextOffer.maxInflight === offer.maxInflight) {
-        // Nothing that the links have signed is different.
+        // The links have signed the same offer.
         offer.served = prepared.served;
         retire(before, Promise.resolve()).catch(leaveOpen);
         return { ...changes, databaseChanged, linksReplaced: 0, linksWaiting: 0 };
@@ -215,11 +186,7 @@ export function createServing(options: ServingOptions): Serving {
   };
 }
 
-export function setContentOf({ config, prepared, description }: VerifiedAgent): SetContent {
-  return { capabilities: config.capabilities, prepared, description };
-}
-
-/** A database that cannot be closed ends with the process; what is served now does without it. */
+/** A database that cannot be closed ends with the process; nothing uses it any more. */
 function leaveOpen(): void {}
 
 function queriesOf({ served }: PreparedSet): readonly Query[] {

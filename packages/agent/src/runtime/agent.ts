@@ -13,7 +13,7 @@ import { openAllLinks } from '../gateway-link/all-links.ts';
 import type { Place } from '../gateway-link/link-slots.ts';
 import type { Swapped } from '../reload/reloader.ts';
 import { databasesOf, type OpenedDatabase, type OpenedDatabases } from '../databases/opened.ts';
-import { createServing, setContentOf } from '../reload/serving.ts';
+import { createServing } from '../reload/serving.ts';
 import type { LinkPlace, Observe } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createAgentMetrics } from '../telemetry/metrics.ts';
@@ -23,32 +23,26 @@ import type { VerifiedAgent } from '../start-up/report.ts';
 export interface RunningAgent {
   /** What is served now. */
   readonly verified: VerifiedAgent;
-  /** Of what is served now. */
-  readonly config: AgentConfig;
-  /** For events of others about this agent: log and metrics. */
+  /** Puts events about this agent into log and metrics. */
   readonly observe: Observe;
-  /** Serves this in its place: see `Serving`. Only what `restartFaults` allows may differ. */
+  /** As in `Serving`; only what `restartFaults` allows may differ. */
   swap(verified: VerifiedAgent): Promise<Swapped>;
-  /** Tells the gateways. To be called when a database was lost or is back. */
+  /** Tells the gateways; to be called when a database was lost or is back. */
   databasesChanged(): void;
-  /** Answers what runs, for at most 25 s, and closes everything. */
+  /** Waits at most 25 s for running calls, and closes everything. */
   shutDown(signal: string): Promise<void>;
 }
 
 export interface AgentParts {
   readonly verified: VerifiedAgent;
   readonly opened: OpenedDatabases;
-  /** Of the agent. */
   readonly version: string;
   readonly proxyVariables: ProxyVariables;
-  /** For one that a file has not had yet, or has with other settings. */
+  /** Opens a database that is new in the file, or has other settings. */
   readonly openDatabase: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
 }
 
-/**
- * Connects the modules of the agent with each other, once everything has passed the start-up checks. Rejects with
- * CannotListen.
- */
+/** Connects the modules of the agent with each other, when everything has passed the checks. Rejects with CannotListen. */
 export async function startAgent(
   { verified, opened, version, openDatabase, proxyVariables }: AgentParts,
   log: Log,
@@ -56,7 +50,7 @@ export async function startAgent(
   const { config } = verified;
   const { runtime, gateway } = config;
   const isNamed = !Object.hasOwn(config.databases, UNNAMED);
-  const set = await prepareSet(setContentOf(verified), databasesOf(opened));
+  const set = await prepareSet(verified, databasesOf(opened));
   const admissions = createAdmissions({
     running: runtime.maxConcurrentRequests,
     queued: runtime.queueSize,
@@ -81,7 +75,7 @@ export async function startAgent(
       callsQueued: () => admissions.queued,
       databasesNamed: isNamed,
       databases: () => serving.databases,
-      maxConnectionsOf: (name) => serving.config.databases[name]?.maxConnections ?? 0,
+      maxConnectionsOf: (name) => serving.verified.config.databases[name]?.maxConnections ?? 0,
       logRecordsLost: () => log.recordsLost,
       tracesDropped: traces && (() => traces.dropped),
       ...(runtime.workers === 1 ? {} : { workerRestarts: () => serving.workerRestarts ?? 0 }),
@@ -161,9 +155,6 @@ export async function startAgent(
     get verified() {
       return serving.verified;
     },
-    get config() {
-      return serving.config;
-    },
     observe,
     async swap(changed) {
       const swapped = await serving.swap(changed);
@@ -173,15 +164,11 @@ export async function startAgent(
     databasesChanged: () => links.databasesChanged(),
     async shutDown(signal) {
       draining = true;
-      observe({
-        event: 'shutting_down',
-        signal,
-        in_flight: admissions.running + admissions.queued,
-      });
+      observe({ event: 'shutting_down', signal, in_flight: admissions.running + admissions.queued });
       await links.stop();
       verifier?.close();
       await Promise.all([serving.close(), traces?.close()]);
-      // Last, so that the end can be watched.
+      // Last, so that metrics can be scraped until the end.
       await scraped?.close();
     },
   };
@@ -191,7 +178,7 @@ function placeFields(place: Place | undefined): LinkPlace {
   return place === undefined ? {} : { replica_id: place.replicaId, worker: place.worker };
 }
 
-/** As the gateway does it unless its settings say otherwise. */
+/** The defaults of the gateway. */
 const CLOCK_SKEW_MS = 30_000;
 const KEYS_REFRESH_MS = 600_000;
 const KEYS_MAX_STALE_MS = 24 * 3_600_000;

@@ -83,11 +83,11 @@ export async function checkKeyFiles({ issuers, issuerPositions }: IdentityConfig
 interface KnownOfFile {
   readonly warnings: readonly Fault[];
   readonly lint: boolean;
-  /** Whether a database that cannot be used costs its own capabilities only. */
+  /** Whether a database that cannot be used makes only its own capabilities unavailable. */
   readonly toleratesAway: boolean;
 }
 
-/** A statement that is refused may be so because of what its text is warned of. */
+/** A warning about the text of a statement may be the cause of its refusal. */
 function withCauses(outcome: StartUpOutcome, warnings: readonly Fault[]): StartUpOutcome {
   if (outcome.step !== 'refused') return outcome;
   const { faults } = outcome;
@@ -132,17 +132,13 @@ async function readStatements(
   return { step: 'readable', warnings, lint: lintCapabilities(capabilities, { warnings, unordered }) };
 }
 
-async function askForOne(config: AgentConfig, name: string, known: KnownOfFile): Promise<StartUpOutcome> {
-  const capabilities = config.capabilities.filter((capability) => capability.name === name);
-  if (capabilities.length === 1) {
-    const [{ database = UNNAMED } = {}] = capabilities;
-    const own = Object.entries(config.databases).filter(([each]) => each === database);
-    return askDatabases({ ...config, databases: Object.fromEntries(own), capabilities }, known, false);
-  }
-  const close = nearestWithin(
-    name,
-    config.capabilities.map((capability) => capability.name),
-  );
+async function askForOne(config: AgentConfig, name: string, ofFile: KnownOfFile): Promise<StartUpOutcome> {
+  const wanted = config.capabilities.filter((capability) => capability.name === name);
+  const [capability] = wanted;
+  if (capability !== undefined)
+    return askDatabases(ofDatabase(config, capability.database ?? UNNAMED, wanted), ofFile, false);
+  const known = config.capabilities.map((capability) => capability.name);
+  const close = nearestWithin(name, known);
   const hint = close === undefined ? '' : `: did you mean ${close}?`;
   return {
     step: 'refused',
@@ -171,7 +167,7 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
       if (!mayServe()) return refused();
       findings = findings.filter(({ database = UNNAMED }) => !unusable.has(database));
     }
-    // An agent that starts tells findings only, and an account that could not be audited cannot be described.
+    // A starting agent reports findings only; an account that could not be audited cannot be described.
     const describes = audits && !known.toleratesAway && findings.every(({ detail }) => detail === undefined);
     const notes = describes ? await databases.describeAccounts(config.capabilities) : [];
     const capabilities = passed.capabilities.filter(isUsable);
@@ -180,8 +176,8 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
       ...(await verifier.findWarnings(config.capabilities)),
       ...(await databases.findWarnings(config.capabilities.filter(isUsable))),
     ];
-    const verified = verifiedAgent(config, { ...passed, capabilities }, unusable);
-    // It has what the database adds, such as the labels of enums.
+    const verified = verifiedAgent(config, passed, unusable);
+    // Longer than before by what the database adds, such as the labels of enums.
     const tooLong = longDescriptionFaults(verified.description);
     if (tooLong.length > 0) return { step: 'refused', faults: tooLong };
     if (!known.lint) return { step: 'verified', verified, warnings, findings, notes };
@@ -208,16 +204,14 @@ export function verifiedAgent(
   };
   return {
     config: checked,
-    narrowed: config.capabilities.filter((each) => isNarrowed(each, passed.get(each.name))),
+    narrowed: config.capabilities.filter((declared) => {
+      const verified = passed.get(declared.name);
+      return verified !== undefined && !isDeepStrictEqual(declared.params, verified.params);
+    }),
     prepared: prepared.filter(({ capability }) => passed.has(capability)),
     description: descriptionOf(checked),
     unverified: Array.from(away, ([name, fault]) => ({ name, state: 'away', faults: [fault] })),
   };
-}
-
-/** Whether the database takes less than the file declares. */
-function isNarrowed(declared: Capability, verified: Capability | undefined): boolean {
-  return verified !== undefined && !isDeepStrictEqual(declared.params, verified.params);
 }
 
 function descriptionOf(config: AgentConfig): Uint8Array {
@@ -234,9 +228,10 @@ function longDescriptionFaults({ length }: Uint8Array): readonly VerificationFau
   return [{ path: 'capabilities', message }];
 }
 
-/** Verifies what databases hold that answer now; one that does not pass keeps no other from being served. */
+/** Verifies databases that answer now. One that does not pass keeps no other from being served. */
 export async function verifyArrived({ arrived, served }: ArrivalOrder): Promise<ArrivalReport> {
-  const declared = new Map(served.narrowed.map((each) => [each.name, each]));
+  const narrowedNames = new Map(served.narrowed.map((each) => [each.name, each]));
+  const declared = served.config.capabilities.map((each) => narrowedNames.get(each.name) ?? each);
   const databases: ArrivalReport['databases'][number][] = [];
   let { capabilities } = served.config;
   let narrowed = served.narrowed;
@@ -244,7 +239,11 @@ export async function verifyArrived({ arrived, served }: ArrivalOrder): Promise<
     const own = ofDatabase(served.config, name, declared);
     const outcome = await askDatabases(own, { warnings: [], lint: false, toleratesAway: true });
     const faults =
-      outcome.step === 'verified' ? readonlyAccountFaults(own, outcome.findings) : faultsOf(outcome);
+      outcome.step === 'verified'
+        ? readonlyAccountFaults(own, outcome.findings)
+        : outcome.step === 'refused'
+          ? outcome.faults
+          : [];
     if (outcome.step !== 'verified' || faults.length > 0) {
       databases.push({ name, state: faults.every(isDatabaseAway) ? 'away' : 'refused', faults });
       continue;
@@ -263,26 +262,16 @@ export async function verifyArrived({ arrived, served }: ArrivalOrder): Promise<
   };
 }
 
-/** The file with one of its databases alone, as it is written. */
-function ofDatabase(
-  config: AgentConfig,
-  name: string,
-  declared: ReadonlyMap<string, Capability>,
-): AgentConfig {
+/** The file with one of its databases alone. */
+function ofDatabase(config: AgentConfig, name: string, capabilities: readonly Capability[]): AgentConfig {
   return {
     ...config,
     databases: Object.fromEntries(Object.entries(config.databases).filter(([each]) => each === name)),
-    capabilities: config.capabilities
-      .filter(({ database = UNNAMED }) => database === name)
-      .map((each) => declared.get(each.name) ?? each),
+    capabilities: capabilities.filter(({ database = UNNAMED }) => database === name),
   };
 }
 
-function faultsOf(outcome: StartUpOutcome): readonly VerificationFault[] {
-  return outcome.step === 'refused' ? outcome.faults : [];
-}
-
-/** Only what the databases say of the capabilities may have changed since they were verified: those that answer. */
+/** Verifies capabilities again whose databases answer: the databases may have changed since. */
 export async function reverify({ reverify: config }: ReverifyOrder): Promise<ReverifyReport> {
   const verifier = await loadFileVerifier(driversOf(config.databases));
   const databases = verifier.open(config.databases);

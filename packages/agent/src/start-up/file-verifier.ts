@@ -25,22 +25,22 @@ export interface FileVerifier extends Omit<Verifier, 'open'> {
 
 export type UnusableDatabases = ReadonlyMap<string, VerificationFault>;
 
-/** The databases of a file. What they throw names the one that it comes from. */
+/** The databases of a file. Their errors name the database that they come from. */
 export interface FileDatabases extends Pick<VerifierDatabase, 'verify' | 'findUnordered' | 'close'> {
-  /** What to say of those that cannot be used, by their names. */
+  /** The faults of databases that cannot be used, by their names. */
   ping(): Promise<UnusableDatabases>;
-  /** As `verify`, of all databases that can be used to the end. */
+  /** As `verify`, without the databases that are lost meanwhile. */
   verifyUsable(
     capabilities: readonly Capability[],
   ): Promise<Verification & { readonly lost: UnusableDatabases }>;
-  /** None where the database does not tell: a warning must not keep the agent from starting. */
+  /** None of a database that does not answer: a warning must not keep the agent from starting. */
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
-  /** What the accounts may do beyond reading; not being able to tell is a finding too. */
+  /** What the accounts may do beyond reading. An account that cannot be audited is a finding, too. */
   auditAccounts(
     capabilities: readonly Capability[],
     unusable?: UnusableDatabases,
   ): Promise<readonly AuditFinding[]>;
-  /** What else they may do; nothing of one that cannot tell. */
+  /** What else the accounts may do; nothing of a database that does not answer. */
   describeAccounts(capabilities: readonly Capability[]): Promise<readonly AuditNote[]>;
   describe(database: string, name: string, sql: string): Promise<StatementDescription>;
   plan(database: string, prepared: PreparedCapability): Promise<readonly string[]>;
@@ -72,6 +72,19 @@ export async function loadFileVerifier(drivers: Readonly<Record<string, string>>
 }
 
 function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDatabases {
+  /** What is found about the account of each database, with the database's name. */
+  async function ofAccounts<Found extends AuditFinding | AuditNote>(
+    capabilities: readonly Capability[],
+    ask: (database: VerifierDatabase, own: readonly Capability[], name: string) => Promise<readonly Found[]>,
+  ): Promise<readonly Found[]> {
+    const groups = byDatabase(capabilities);
+    const found = Array.from(databases, async ([name, database]) => {
+      const own = await ask(database, groups.get(name) ?? [], name);
+      return name === UNNAMED ? own : own.map((each) => ({ database: name, ...each }));
+    });
+    return (await Promise.all(found)).flat();
+  }
+
   return {
     async ping() {
       const faults = Array.from(databases, async ([name, database]) => {
@@ -110,29 +123,18 @@ function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDa
       ),
     findUnordered: async (capabilities) =>
       (await each(capabilities, databases, (own, database) => database.findUnordered(own))).flat(),
-    async auditAccounts(capabilities, unusable) {
-      const groups = byDatabase(capabilities);
-      const findings = Array.from(databases, async ([name, database]) => {
-        if (unusable?.has(name) === true) return [];
-        const found: readonly AuditFinding[] = await untold(
-          database.auditAccount(groups.get(name) ?? []),
-          ({ message }) => [{ ...UNAUDITED, detail: message }],
-        );
-        return name === UNNAMED ? found : found.map((finding) => ({ database: name, ...finding }));
-      });
-      return (await Promise.all(findings)).flat();
-    },
-    async describeAccounts(capabilities) {
-      const groups = byDatabase(capabilities);
-      const notes = Array.from(databases, async ([name, database]) => {
-        const told: readonly AuditNote[] = await untold(
-          database.describeAccount?.(groups.get(name) ?? []) ?? Promise.resolve([]),
-          () => [],
-        );
-        return name === UNNAMED ? told : told.map((note) => ({ database: name, ...note }));
-      });
-      return (await Promise.all(notes)).flat();
-    },
+    auditAccounts: (capabilities, unusable) =>
+      ofAccounts<AuditFinding>(capabilities, async (database, own, name) =>
+        unusable?.has(name) === true
+          ? []
+          : untold<readonly AuditFinding[]>(database.auditAccount(own), ({ message }) => [
+              { ...UNAUDITED, detail: message },
+            ]),
+      ),
+    describeAccounts: (capabilities) =>
+      ofAccounts<AuditNote>(capabilities, (database, own) =>
+        untold<readonly AuditNote[]>(database.describeAccount?.(own) ?? Promise.resolve([]), () => []),
+      ),
     describe: (database, name, sql) => named(database, at(databases, database).describe(name, sql)),
     plan: (database, prepared) => named(database, at(databases, database).plan(prepared)),
     async close() {
@@ -148,7 +150,7 @@ const UNAUDITED = {
   remedy: 'let it read the system catalog that the database refuses to it',
 };
 
-/** Asks for the capabilities of each database what its own `part` knows of them. */
+/** Asks, for each database that has capabilities, its own part for the outcome. */
 function each<Part, Result>(
   capabilities: readonly Capability[],
   parts: ReadonlyMap<string, Part>,
@@ -160,7 +162,7 @@ function each<Part, Result>(
   return Promise.all(groups);
 }
 
-/** What is said of a database as a whole stands in the section of that name. */
+/** A fault of a database as a whole belongs to the section of its name. */
 function inSection(name: string, fault: Fault): Fault {
   return fault.path === 'database' ? { ...fault, path: sectionOf(name).join('.') } : fault;
 }
@@ -179,7 +181,7 @@ async function named<Result>(name: string, work: Promise<Result>): Promise<Resul
   }
 }
 
-/** What the database says, or what is to be said where it cannot. */
+/** What the database says, or `otherwise` if it does not answer. */
 async function untold<Result>(
   work: Promise<Result>,
   otherwise: (error: DatabaseError) => Result,

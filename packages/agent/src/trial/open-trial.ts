@@ -60,10 +60,9 @@ export async function openTrial(
       : driver.connect(settings, () => {});
     opened.set(name, { database });
   }
-  const content = { capabilities: config.capabilities, prepared, description };
   const { served } = await closeUnless(opened, async () => {
     await pingAll(opened);
-    return prepareSet(content, databasesOf(opened));
+    return prepareSet({ config, prepared, description }, databasesOf(opened));
   });
   /** Who makes each call under way, and what the agent logs of it, by the id of the call. */
   const callers = new Map<string, Caller>();
