@@ -91,7 +91,7 @@ const PURE = [
   'agent/src/gateway-link/back-off.ts',
   'agent/src/gateway-link/handshake.ts',
   'agent/src/gateway-link/link-keeper.ts',
-  'agent/src/gateway-link/link-plan.ts',
+  'agent/src/gateway-link/link-slots.ts',
   'agent/src/gateway-link/targets.ts',
   'agent/src/proposals/propose.ts',
   'agent/src/proposals/render/capability-file.ts',

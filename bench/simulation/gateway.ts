@@ -1,5 +1,5 @@
 import { createUnauthenticatedPeers } from '../../packages/gateway/src/agents/unauthenticated.ts';
-import type { Fleet } from '../../packages/agent/src/gateway-link/link-plan.ts';
+import type { Fleet } from '../../packages/agent/src/gateway-link/link-slots.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** What the agent's end of a connection is told; each takes half a round trip to get there. */

@@ -2,19 +2,18 @@ import { createCallerLoads, type CallerLoads } from './caller-loads.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
 import { createResultMemory, type ResultMemory } from './result-memory.ts';
 
-/** What calls of one database wait for. */
 interface Admission {
   readonly callerLoads: CallerLoads;
   readonly concurrencyLimit: ConcurrencyLimit;
   readonly resultMemory: ResultMemory;
 }
 
-/** Each database has slots, a queue and memory of its own: with shared ones, those of a database that hangs would be missing to the others. */
+/** Each database has its own slots, queue and memory: a database that hangs would use up shared ones. */
 export interface Admissions {
   of(database: string): Admission;
-  /** Other bounds from now on, and no other databases than these. */
+  /** Changes the bounds, and forgets databases other than these. */
   resize(running: number, queued: number, databases: readonly string[]): void;
-  /** Slots taken, of all databases. */
+  /** Slots taken, for all databases. */
   readonly running: number;
   /** Calls that wait for a slot. */
   readonly queued: number;

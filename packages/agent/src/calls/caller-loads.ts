@@ -13,38 +13,37 @@ import type { CallerShare } from '../databases/driver/driver.ts';
  *     eighth is there for others should its calls turn out to take long.
  */
 export interface CallerLoads {
-  /** To be asked for each call, at this time: a caller that has no calls is forgotten after a while. */
+  /** To be called for each call: a caller without calls is forgotten after a while. */
   of(name: string, time?: number): CallerLoad;
 }
 
 export interface CallerLoad extends CallerShare {
   /** Calls that have a slot. */
   readonly running: number;
-  /** A call has arrived, and waits. */
+  /** A call has arrived and waits. */
   arrived(): void;
-  /** A call that had arrived has got its slot; returns when, to be told to `ended`. Undefined where it matters to nobody. */
+  /** A waiting call has got its slot. Returns the time, for `ended`; undefined if there is no other caller. */
   started(): number | undefined;
-  /** A call that had started is over. */
   ended(startedAt: number | undefined): void;
-  /** A call that had arrived has left without a slot. */
+  /** A waiting call has left without a slot. */
   left(): void;
 }
 
-/** What a caller had at once is known for this long, and for as long again. */
+/** How many calls a caller had at once is remembered for this window and the next. */
 const WINDOW_MS = 2000;
-/** So many calls in that time are steady. For fewer nothing is kept free: their caller waits for its turn. */
+/** A caller with so many calls in that time calls steadily. For others nothing is kept free. */
 const STEADY_CALLS = 10;
-/** What takes longer takes long: who waits for its end waits many times as long as a point query takes. */
+/** A call that takes longer is a long one: waiting for its end costs many times the time of a point query. */
 const LONG_MS = 20;
 const LAST_SHARE = 1 / 8;
 const SPARE_SHARE = 1 / 8;
-/** Those beyond count as one, so that names made up by a gateway cannot fill the memory. */
+/** Callers beyond count as one, so that names made up by a gateway cannot fill the memory. */
 const CALLERS_MAX = 10_000;
 
 interface Counted extends CallerLoad {
-  /** How many calls it had at once at most, in this window or the one before. */
+  /** The most calls that it had at once, in this window or the one before. */
   wanted(): number;
-  /** `isNext`: no window lies between the one that ends and the one that begins. */
+  /** `isNext`: the new window follows directly. */
   nextWindow(isNext: boolean): void;
 }
 
@@ -54,10 +53,10 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
   let window = 0;
   /** Calls of all callers that run or wait. */
   let present = 0;
-  /** Those that count now, and what they want together. */
+  /** Callers that count now, and the sum of what they want. */
   const counting = new Set<Counted>();
   let wanted = 0;
-  /** Equal shares by what is shared, for as long as nobody wants more or less. */
+  /** Equal shares by capacity, valid until a caller wants more or less. */
   const shares = new Map<number, number>();
 
   function changeWanted(by: number): void {
@@ -91,11 +90,11 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
     let [running, waiting] = [0, 0];
     let [peak, formerPeak] = [0, 0];
     let [calls, formerCalls] = [0, 0];
-    /** What it counts for in `wanted`. */
+    /** Its part of `wanted`. */
     let counted = 0;
-    /** Of its running calls those that started beside calls of others: how many, and when they did, added up. */
+    /** Running calls that started while there were other callers: their number, and the sum of their start times. */
     let [timed, startedSum] = [0, 0];
-    /** How long its calls usually take; undefined before the first is over. */
+    /** The usual duration of its calls; undefined before the first is over. */
     let usualMs: number | undefined;
 
     const most = (): number => Math.max(peak, formerPeak);
@@ -141,7 +140,7 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
       started() {
         waiting -= 1;
         running += 1;
-        // What its calls take matters only beside others, and to look at the clock costs as much as all the rest here.
+        // Durations matter only with other callers, and reading the clock costs as much as everything else here.
         if (callers.size < 2) return undefined;
         const startedAt = now();
         timed += 1;

@@ -13,7 +13,7 @@ export interface ConcurrencyLimit {
    * calls leaves it, unless this caller has as many.
    */
   acquire(waitMs: number, signal: AbortSignalLike, load: CallerLoad): Acquired | Promise<Acquired>;
-  /** Other bounds from now on. What runs and waits stays. */
+  /** Changes the bounds; running and waiting calls stay. */
   resize(running: number, queued: number): void;
   /** Slots taken. */
   readonly running: number;

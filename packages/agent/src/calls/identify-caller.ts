@@ -8,7 +8,6 @@ import {
 import { JsonError, parseStrictJson, type Metadata } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
 
-/** The rules of the capability file. */
 export interface IdentityRules {
   readonly trust: 'token' | 'gateway';
   readonly acceptsKeys: boolean;
@@ -19,10 +18,10 @@ export type Identified =
   | { readonly kind: 'known'; readonly caller: Caller }
   /** `detail` is for the log, and holds nothing that the caller or the gateway sent. */
   | { readonly kind: 'refused'; readonly detail: string; readonly caller?: Caller }
-  /** It cannot be told now, and may be later. */
+  /** The caller cannot be identified now, but perhaps later. */
   | { readonly kind: 'unavailable'; readonly detail: string };
 
-/** Finds out who calls, from the metadata of a call. A promise only where a token has to be verified first. */
+/** Identifies the caller from the metadata of a call. A promise only if keys must be fetched first. */
 export type IdentifyCaller = (metadata: Metadata, capability: string) => Identified | Promise<Identified>;
 
 /**
@@ -31,13 +30,13 @@ export type IdentifyCaller = (metadata: Metadata, capability: string) => Identif
  */
 const AGE_SLACK_SECONDS = 30;
 
-/** Under `trust: token` nothing but the token says who calls, whatever else the gateway sends. */
+/** With `trust: token` only the token identifies the caller, whatever else the gateway sends. */
 export function createIdentifyCaller(
   rules: IdentityRules,
   verifier: Pick<TokenVerifier, 'verify'> | undefined,
   wallClock: () => number,
 ): IdentifyCaller {
-  /** A token that is remembered gives the same object each time; its caller is made once. */
+  /** The verifier returns the same object for a remembered token, so its caller is made once. */
   const callers = new WeakMap<VerifiedToken, Caller>();
 
   function callerOf(token: VerifiedToken): Caller {
@@ -96,7 +95,7 @@ function isTooOld({ issuedAt }: VerifiedToken, maxAge: number | undefined, nowMs
   return issuedAt === undefined || nowMs / 1000 - issuedAt > maxAge + AGE_SLACK_SECONDS;
 }
 
-/** An issuer without grants leaves it to the gateway what its tokens may call. */
+/** The gateway alone decides what tokens of an issuer without grants may call. */
 function isGranted({ issuer, grants }: VerifiedToken, capability: string): boolean {
   if (issuer.grants.length === 0) return true;
   return grants.some((index) => {
@@ -105,7 +104,7 @@ function isGranted({ issuer, grants }: VerifiedToken, capability: string): boole
   });
 }
 
-/** The word of the gateway, about keys and tokens alike. */
+/** Believes the gateway about keys and tokens. */
 function byGateway(metadata: Metadata): Identified {
   const {
     principal,
@@ -119,7 +118,7 @@ function byGateway(metadata: Metadata): Identified {
   return withClaims(metadata, { principal, keyName: isKey ? name : '', issuer, subject, clientId });
 }
 
-/** The word of the gateway about a key. It could say anything of a token, too, so nothing but a key is believed. */
+/** Believes the gateway about API keys only: it could claim any token. */
 function keyByGateway(metadata: Metadata): Identified {
   const { principal, api_key_name: keyName = '' } = metadata;
   if (keyName === '' || principal?.startsWith('key:') !== true)

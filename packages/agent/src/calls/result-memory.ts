@@ -9,14 +9,14 @@ import { waitFor } from './wait-for.ts';
  * large ones, and beside others none holds more than half of their memory, or one result.
  */
 export interface ResultMemory {
-  /** Undefined where the result cannot be large: see `waitForSmall`. Never rejects; `waitMs` is how long waiting makes sense. */
+  /** Undefined if the result cannot be large: see `waitForSmall`. Never rejects. `waitMs` is how long waiting makes sense. */
   reserveLarge(
     maxBytes: number,
     waitMs: number,
     signal: AbortSignalLike,
     load: CallerLoad,
   ): Promise<Reservation | 'late' | 'aborted'> | undefined;
-  /** To be called last before the query runs; undefined where small results have memory left. */
+  /** To be called last before the query runs; undefined if small results have memory left. */
   waitForSmall(waitMs: number, signal: AbortSignalLike): Promise<'late' | 'aborted' | undefined> | undefined;
   /** Counts a small result; returns its release, which may be called once. */
   holdSmall(bytes: number): () => void;

@@ -18,27 +18,24 @@ import type { RunnableCapability, ServedSet } from './served-set.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface RunCallOptions {
-  /** What calls that arrive now find; they keep it until they end. */
+  /** The set for calls that arrive now; they keep it until they end. */
   readonly served: () => ServedSet;
-  /** Whose calls alone are taken; undefined for any that the gateway sends. */
+  /** Only calls of this service are accepted; undefined for all calls. */
   readonly service?: string | undefined;
-  /** Absent where the agent does not ask who calls. */
+  /** Absent if the agent does not ask who calls. */
   readonly identify?: IdentifyCaller;
   readonly admissions: Admissions;
   readonly observe: Observe;
-  /** Absent where none are made. */
   readonly traces?: AgentTraces | undefined;
   readonly now: () => number;
-  /** Once true, calls are refused as not started. */
   readonly draining: () => boolean;
 }
 
 /** How a call has ended. */
 interface Ended {
   readonly outcome: CallOutcome;
-  /** For the log. */
+  /** For the log only. */
   readonly detail?: string;
-  /** Undefined where it is not known. */
   readonly caller?: Caller | undefined;
   readonly sqlState?: string | undefined;
   /** When its query began, counted from its arrival; only if traces are made. */
@@ -180,7 +177,7 @@ function readParams(call: IncomingCall, capability: RunnableCapability): Prepare
   }
 }
 
-/** Adds who calls, and what is taken from there. */
+/** Identifies the caller, and adds the values that are taken from it. */
 async function prepareFor(
   identify: IdentifyCaller,
   call: IncomingCall,
@@ -194,7 +191,7 @@ async function prepareFor(
     identifying instanceof Promise
       ? await waitFor<Identified>(timeoutMs, call.signal, (settle) => {
           const done = (): void => settle(identifying);
-          void identifying.then(done, done);
+          identifying.finally(done).catch(() => {});
           return () => {};
         })
       : identifying;
@@ -263,7 +260,7 @@ function queryFailed(error: unknown, caller?: Caller): Ended {
   return { outcome, detail, caller };
 }
 
-/** Messages of unexpected errors may quote what was being worked on, so only where they came from is told. */
+/** The messages of unexpected errors may quote values, so only their origin is logged. */
 function unexpected(error: unknown): string {
   if (!(error instanceof Error)) return 'unexpected: something other than an error was thrown';
   const frames = (error.stack ?? '').replace(error.message, '').match(/^ +at .+$/gm) ?? [];

@@ -18,7 +18,6 @@ export interface RunnableCapability {
   readonly query: Query;
   readonly database: string;
   readonly timeoutMs: number;
-  /** The most that its rows may take. */
   readonly maxBytes: number;
 }
 
@@ -33,10 +32,9 @@ export interface ServedSet {
   idle(): Promise<void>;
 }
 
-/** A set, and what it was made of. */
+/** A set with its sources. */
 export interface PreparedSet {
   readonly served: ServedSet;
-  /** By name. */
   readonly databases: ReadonlyMap<string, Database>;
   readonly sources: ReadonlyMap<string, Source>;
 }

@@ -86,18 +86,18 @@ function tell({ given, file, log, json }: CommandInput, report: AdditionReport, 
   return code;
 }
 
-/** All of the new file takes the place of the old one at once, unless that has changed; returns why it cannot. */
+/** Replaces the file atomically, unless it has changed. Returns why it could not. */
 function replace(file: string, before: Uint8Array, content: Uint8Array): string | undefined {
   let draft: string | undefined;
   try {
-    // A link stays one.
+    // A symbolic link stays one.
     const real = realpathSync(file);
     draft = `${real}.${randomBytes(6).toString('hex')}.tmp`;
     const stats = statSync(real);
     const mode = stats.mode & 0o777;
     writeFileSync(draft, content, { mode, flag: 'wx' });
     keepOwner(draft, stats);
-    // After the owner, whose change clears bits.
+    // After chown, which clears bits of the mode.
     chmodSync(draft, mode);
     if (!readFileSync(real).equals(before)) {
       rmSync(draft);
@@ -118,7 +118,7 @@ function keepOwner(draft: string, { uid, gid }: Stats): void {
   try {
     chownSync(draft, uid, gid);
   } catch (error) {
-    // Only root may give a file away. Anyone else who may write the folder takes the file over, as with an editor.
+    // Only root may give a file away. Another user who may write the folder becomes its owner, as with an editor.
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) throw error;
   }
 }

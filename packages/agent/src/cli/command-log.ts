@@ -4,11 +4,11 @@ import { wordsOf, type VerificationFault } from '../databases/driver/errors.ts';
 import { createLog, type Log, type LogOptions } from '../telemetry/log.ts';
 import { printFaults } from './print-faults.ts';
 
-/** Where a command leaves what the database says, which may hold values of it. The log of a running agent is not its own. */
+/** Where a command puts what the database says, which may contain values. The log of a running agent is not for commands. */
 export interface WordsPlace {
-  /** As `--log` names it; undefined if nothing is kept. */
+  /** The file of `--log`; undefined if nothing is kept. */
   readonly file: string | undefined;
-  /** Whether standard output is a terminal and has lines for people, so that it may show them. */
+  /** Whether standard output is a terminal that gets lines for people, and so may show it. */
   readonly isShown: boolean;
 }
 
@@ -17,10 +17,9 @@ export type CommandLog = WordsPlace & Log;
 const NEW_FILE_MODE = 0o600;
 const HOW = '`--log FILE` appends what the database says to FILE; a terminal shows it';
 
-/** Is told nothing of what the log holds. */
+/** For a log without short lines. */
 export const NOBODY: LogOptions['standardError'] = { write: () => {} };
 
-/** `standardError` gets a short line of what an operator must know. */
 export function openCommandLog(
   place: WordsPlace,
   standardError: LogOptions['standardError'] = process.stderr,
@@ -40,7 +39,7 @@ export function openCommandLog(
   }
 }
 
-/** Keeps nothing, and has a crash said. */
+/** Keeps nothing; only a crash is printed. */
 function logOfNothing({ isShown }: WordsPlace): Log {
   return {
     recordsLost: 0,
@@ -57,13 +56,13 @@ function logOfNothing({ isShown }: WordsPlace): Log {
 
 type Words = Pick<VerificationFault, 'detail' | 'hint'>;
 
-/** Where the database says more of these; undefined if it does not, or the user is shown it. */
+/** Where the database says more about these; undefined if it does not, or if the user has seen it. */
 export function detailsOf(said: readonly Words[], { file, isShown }: WordsPlace): string | undefined {
   if (said.every((words) => wordsOf(words) === undefined)) return undefined;
   return file ?? (isShown ? undefined : HOW);
 }
 
-/** The same as members of a JSON object for programs. */
+/** The same as fields of a JSON object. */
 export function detailsFields(
   said: readonly Words[],
   place: WordsPlace,
@@ -73,7 +72,7 @@ export function detailsFields(
   return place.file === undefined ? { details } : { log: details };
 }
 
-/** Shows faults on a terminal with what the database says, and elsewhere on standard error without it. */
+/** Prints faults on a terminal with what the database says; otherwise on standard error without it. */
 export function showFaults(faults: readonly VerificationFault[], file: string, place: WordsPlace): void {
   const stream = place.isShown ? process.stdout : process.stderr;
   printFaults(faults, stream, file, { details: place.isShown });

@@ -31,7 +31,7 @@ export async function diffCommand({ given, json, env }: CommandInput): Promise<E
   try {
     sides = await readSides(operands, apiKey);
   } catch {
-    // What the process that reads files has left on its standard error may quote SQL.
+    // The standard error of the process that reads the files may quote SQL.
     const message =
       'cannot read the files: `svc-agent check --offline --log FILE` with each has FILE say more';
     process.stderr.write(`svc-agent: ${message}\n`);

@@ -82,7 +82,7 @@ async function openVerified(
   });
 }
 
-/** As if the lost databases had been away when the others were verified. */
+/** The same as if the lost databases had been away when the others were verified. */
 function withoutLost(verified: VerifiedAgent, lost: ReadonlyMap<string, unknown>): VerifiedAgent {
   const names = new Set(
     verified.config.capabilities.flatMap(({ name, database = UNNAMED }) =>

@@ -3,11 +3,11 @@ import { wordsOf, type VerificationFault } from '../databases/driver/errors.ts';
 import type { Log } from '../telemetry/log.ts';
 
 export interface FaultPrinting {
-  /** Stands before the path. */
+  /** A prefix of the path. */
   readonly kind?: string;
-  /** Adds a line with what the database says; only for a terminal. */
+  /** Adds a line with what the database says; for terminals only. */
   readonly details?: boolean;
-  /** Adds, to a message of which the database says more, that this has it; a GRANT, which is SQL, stands there too. */
+  /** Names this log as the place of what else the database says; a missing GRANT is SQL and is there, too. */
   readonly log?: string;
 }
 
@@ -23,7 +23,7 @@ export function printFaults(
     const place = position === undefined ? file : `${file}:${position.line}:${position.column}`;
     const words = wordsOf(fault);
     const more = words === undefined || log === undefined ? '' : `; ${log} has the details`;
-    // The details have it, too.
+    // What the database says includes the GRANT.
     const grant =
       remedy === undefined || details || log !== undefined ? '' : `; to grant it: ${printable(remedy)}`;
     stream.write(`${place}  ${kind}${path === '' ? '' : `${path}: `}${message}${grant}${more}\n`);
@@ -31,12 +31,11 @@ export function printFaults(
   }
 }
 
-/** As a member of a JSON object for programs, without what the database says. */
+/** For a JSON object, without what the database says. */
 export function flatFault({ path, message, position, remedy }: VerificationFault): object {
   return { path, message, ...position, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** With what the database says. */
 export function logFaults(faults: readonly VerificationFault[], log: Log): void {
   for (const { path, message, detail = '', hint } of faults)
     log.observe({ event: 'startup_fault', path, message, detail, ...(hint === undefined ? {} : { hint }) });

@@ -8,7 +8,6 @@ import { crashDetail, EXIT, type ExitCode } from './command.ts';
 import { logFaults } from './print-faults.ts';
 
 export interface FileToCheck {
-  /** The capability file. */
   readonly file: string;
   /** This and the next three as in `StartUpOrder`; absent: no. */
   readonly offline?: boolean;
@@ -18,7 +17,6 @@ export interface FileToCheck {
   /** Called once; `logging` is undefined for faults that are found before the file's own section is known. */
   readonly openLog: (logging: AgentConfig['logging'] | undefined) => Log;
   readonly onWellFormed?: (report: WellFormed) => void;
-  /** Shows the user what is wrong with the file, the database or its account. */
   readonly showFaults: (faults: readonly VerificationFault[]) => void;
   /** The exit code of the command for these faults; absent: wrong usage. */
   readonly exitCodeOf?: (faults: readonly VerificationFault[]) => ExitCode;
@@ -26,7 +24,6 @@ export interface FileToCheck {
 
 type PassedOutcome = Exclude<StartUpOutcome, { step: 'refused' }>;
 
-/** What a command works with once the file has passed its checks. */
 export interface CheckedFile {
   /** What the checks found; it is in the log already. */
   readonly outcome: PassedOutcome;
@@ -47,7 +44,7 @@ export async function withCheckedFile(
   const theLog = (logging?: AgentConfig['logging']): Log => (opened ??= openLog(logging));
   let crashing = false;
   const crash = async (error: unknown): Promise<void> => {
-    // The checks may fail in the child process because of what has already failed here: one record is enough.
+    // A crash here may make the checks in the child process fail, too: one record is enough.
     if (crashing) return;
     crashing = true;
     theLog().observe({ event: 'crashed', detail: crashDetail(error) });

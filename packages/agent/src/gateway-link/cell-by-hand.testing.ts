@@ -1,6 +1,5 @@
 import { createLinkKeeper, type LinkKeeper, type LinksShort } from './link-keeper.ts';
-import type { DialEnd, Place } from './link-slots.ts';
-import type { Fleet } from './link-plan.ts';
+import type { DialEnd, Fleet, Place } from './link-slots.ts';
 import type { Target } from './targets.ts';
 
 /** How a balancer in front of the replicas chooses; `addresses`: there is none, the name has an address for each. */

@@ -28,8 +28,7 @@ import {
   type IncomingCall,
   type LinkLoad,
 } from './call-session.ts';
-import type { Place } from './link-slots.ts';
-import type { Fleet } from './link-plan.ts';
+import type { Fleet, Place } from './link-slots.ts';
 
 /** One attempt to reach the gateway and, if it succeeds, the connection's whole life. */
 export interface Connection {
@@ -37,7 +36,7 @@ export interface Connection {
   readonly over: Promise<ConnectionEnd>;
   /** Sends go-away, waits for the calls in flight, closes. */
   drain(timeoutMs: number): Promise<void>;
-  /** As `drain`, for an agent that goes on: calls have all the time that they take, those that are under way included. */
+  /** As `drain`, for an agent that goes on: the calls have all the time that they take. */
   leave(): Promise<void>;
   /** The databases of the agent may be in other states than the gateway was told. */
   databasesChanged(): void;
@@ -45,7 +44,7 @@ export interface Connection {
 
 export interface ConnectionEnd {
   readonly reason: string;
-  /** The agent has ended it, since it has another in its place or needs none there. */
+  /** The agent has ended it, since it has replaced the link or needs none there. */
   readonly left: boolean;
   /** The gateway's name for the connection; undefined without a `welcome`. */
   readonly connId: string | undefined;
@@ -55,40 +54,39 @@ export interface ConnectionEnd {
   readonly heldMs: number;
   /** The gateway refused the key or the audience: only a change of configuration helps. */
   readonly refused: boolean;
-  /** The gateway takes no further link where this one got. */
+  /** The worker of the gateway that this link reached takes no more links. */
   readonly full: boolean;
   /** How long the gateway asked to wait before the next try; 0 when it did not. */
   readonly retryAfterMs: number;
 }
 
-/** What the gateway has said in its welcome and before. */
+/** What the gateway has said in its challenge and welcome. */
 export interface Welcomed {
   readonly connId: string;
-  /** Undefined where there is one link to the gateway only. */
+  /** Undefined if there is only one link to the gateway. */
   readonly place: Place | undefined;
-  /** Undefined where the gateway does not know the feature. */
+  /** Undefined if the gateway does not know the feature. */
   readonly fleet: Fleet | undefined;
-  /** 4 or 6, or as the operating system names others. */
+  /** `IPv4`, `IPv6`, or as the operating system names others. */
   readonly addressFamily: string | undefined;
 }
 
 export interface ConnectionOptions {
   readonly url: string;
-  /** Where the host of the URL is to be found; undefined for wherever its name leads. */
+  /** The address to dial in place of the host of the URL. */
   readonly address?: string | undefined;
   readonly ca: string | undefined;
-  /** Absent for none. */
   readonly findProxy?: FindProxy | undefined;
   readonly identity: AgentIdentity;
   readonly handle: HandleCall;
-  /** How the databases of the agent are now. */
+  /** The present states of the agent's databases. */
   readonly databases: () => readonly DatabaseState[];
-  /** Of all links of the agent; see `CallSessionOptions`. */
+  /** See `CallSessionOptions`. */
   readonly loads: Set<LinkLoad>;
-  /** False: the connection is left, unsigned. */
+  /** False: the agent closes the connection without signing. */
   readonly onChallenge: (place: Place) => boolean;
   readonly onWelcome: (welcomed: Welcomed) => void;
-  /** The answer to `$describe` has left. To be called for a promise of whether the gateway counts the link now. */
+  /** The answer to `$describe` has left. `untilCounted` resolves with whether the gateway now counts the link. */
   readonly onDescribed?: (untilCounted: () => Promise<boolean>) => void;
   readonly onFleet: (fleet: Fleet) => void;
   /** The gateway has sent go-away: it still takes answers but will send no further call. */
@@ -96,6 +94,7 @@ export interface ConnectionOptions {
 }
 
 const LEFT = 'the agent does not need this link any more';
+const SHUTTING_DOWN = 'the agent is shutting down';
 
 export function openConnection(options: ConnectionOptions): Connection {
   const { identity } = options;
@@ -117,7 +116,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   let addressFamily: string | undefined;
   let place: Place | undefined;
   let left = false;
-  /** What the gateway was told of the databases; undefined before it may be told, and where it does not know the feature. */
+  /** What the gateway was told of the databases; undefined before `$describe`, and if it does not know the feature. */
   let toldOfDatabases: string | undefined;
 
   function giveUp(reason: string): void {
@@ -254,14 +253,15 @@ export function openConnection(options: ConnectionOptions): Connection {
         return;
       }
       const { link, session } = established;
-      link.sendQueue.sendControl({ type: 'go_away', reason: 'the agent is shutting down' });
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, timeoutMs);
+      link.sendQueue.sendControl({ type: 'go_away', reason: SHUTTING_DOWN });
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, timeoutMs);
+        void session.idle().then(() => {
+          clearTimeout(timer);
+          resolve();
+        });
       });
-      await Promise.race([session.idle(), late]);
-      clearTimeout(timer);
-      link.end(CLOSE.going_away, 'the agent is shutting down');
+      link.end(CLOSE.going_away, SHUTTING_DOWN);
     },
     async leave() {
       if (established === undefined) {
@@ -270,7 +270,7 @@ export function openConnection(options: ConnectionOptions): Connection {
       }
       const { link, session } = established;
       link.sendQueue.sendControl({ type: 'go_away', reason: LEFT });
-      // What the gateway has sent before it read that is here when the answer is.
+      // When the answer comes, everything that the gateway sent before it read the go-away has come, too.
       await link.ping();
       await session.idle();
       left = true;
@@ -282,7 +282,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** To a gateway without the feature `databases`, which would close the link for a code that it does not know. */
+/** For a gateway without the feature `databases`: it would close the link for a code that it does not know. */
 function withoutDatabases(outcome: CallOutcome): CallOutcome {
   return outcome.kind === 'error' && outcome.code === 'AGENT_DATABASE_UNAVAILABLE'
     ? { ...outcome, code: 'AGENT_BUSY' }
@@ -295,7 +295,6 @@ function placeOf({ challenge }: Agreed): Place {
 
 type CreateConnection = NonNullable<ClientOptions['createConnection']>;
 
-/** Options of the library. */
 interface Way {
   readonly lookup?: LookupFunction;
   readonly createConnection?: CreateConnection;
@@ -314,11 +313,11 @@ function wayTo({ url, address, ca, findProxy }: ConnectionOptions, signal: Abort
       done(error instanceof Error ? error : new Error(errorText(error)), new Socket());
     });
   }
-  // The name stays what the certificate is checked with, and the Host header.
+  // The certificate is still checked with the name, which is also the Host header.
   return address === undefined ? {} : { lookup: lookupOf(address) };
 }
 
-/** The library's types know only connections that are there at once; Node.js takes those that come later. */
+/** The types of the library know only connections that exist at once; Node.js also takes later ones. */
 function through(createConnection: ReturnType<typeof connectionsThrough>): Way {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return { createConnection: createConnection as unknown as CreateConnection };
@@ -345,7 +344,7 @@ function unexpectedResponse(status: number): string {
   return `the gateway's address answered HTTP ${status} instead of opening a WebSocket${hint}`;
 }
 
-/** What OpenSSL says of a certificate that no trusted authority vouches for. */
+/** The codes of OpenSSL for a certificate that no trusted authority has signed. */
 const UNTRUSTED = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -389,7 +388,7 @@ function explain(code: number, reason: string, { privateKey, trust, service }: A
   }
 }
 
-/** The gateway says which of its bounds the description is beyond. */
+/** The gateway's reason tells which of its limits the description exceeds. */
 function adviceOnDescription(reason: string): string {
   if (reason.includes('longer than'))
     return 'shorten descriptions, examples and enums in the capability file, or divide its capabilities among several agents; `svc-agent check` says how long it is';

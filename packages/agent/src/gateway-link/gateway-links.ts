@@ -13,11 +13,11 @@ import type { AgentIdentity } from './handshake.ts';
 import { createLinkKeeper, type LinksShort } from './link-keeper.ts';
 import type { Target } from './targets.ts';
 
-/** The links to one gateway, however many replicas it has; each is dialled anew when lost, for as long as the agent runs. */
+/** The links to one gateway, however many replicas it has. A lost link is dialled again, for as long as the agent runs. */
 export interface GatewayLinks {
   readonly held: number;
   readonly wanted: number;
-  /** Makes links with another offer take the place of those that are there, which end once their calls are answered. */
+  /** Replaces the links by links with another offer; the old ones end when their calls are answered. */
   renew(offer: LinkOffer): Renewal;
   /** The databases of the agent may be in other states than the gateways were told. */
   databasesChanged(): void;
@@ -25,19 +25,19 @@ export interface GatewayLinks {
   stop(): Promise<void>;
 }
 
-/** What a link has to offer: what the agent signs of it, and what handles its calls. */
+/** What a link offers: what the agent signs, and what handles its calls. */
 export interface LinkOffer extends Pick<AgentIdentity, 'manifestSha256' | 'maxInflight'> {
   readonly handle: HandleCall;
 }
 
 export interface Renewal {
-  /** Resolves when all links have the offer, or a newer one, or when the time is up; counts those that do and do not. */
+  /** Resolves when all links have this offer or a newer one, or when the time is up; counts those that do and do not. */
   renewed(withinMs: number): Promise<{ readonly replaced: number; readonly waiting: number }>;
   /** Resolves when no connection with an earlier offer is left. */
   readonly over: Promise<void>;
 }
 
-/** What came of dialling: a link, or why there is none. */
+/** A dial makes a link, or fails for one of the other reasons. */
 export const DIAL_OUTCOMES = ['connected', 'duplicate', 'full', 'refused', 'throttled', 'failed'] as const;
 export type DialOutcome = (typeof DIAL_OUTCOMES)[number];
 
@@ -49,20 +49,20 @@ export interface GatewayLinksOptions extends Pick<
   readonly url: string;
   readonly maxLinks: number;
   readonly resolveIntervalMs: number;
-  /** The audience is that of the URL which is dialled. */
+  /** Without the audience, which follows from the URL that is dialled. */
   readonly identity: Omit<AgentIdentity, 'audience'>;
-  /** What the calls of all links of the agent take. */
+  /** See `CallSessionOptions`. */
   readonly loads: Set<LinkLoad>;
   readonly onConnected: (url: string, welcomed: Welcomed) => void;
   /**
-   * Of a link that was lost, or one that could not be made. `retryInMs` is undefined where another one was sought before
-   * its end, or none is.
+   * A link was lost, or could not be made. `retryInMs` is undefined if another was already being dialled before its end, or
+   * none is needed.
    */
   readonly onLost: (url: string, end: ConnectionEnd, retryInMs: number | undefined) => void;
   readonly onDialled: (outcome: DialOutcome) => void;
   readonly onShort: (short: LinksShort) => void;
   readonly random: () => number;
-  /** All addresses of a name, of that family where one is given. */
+  /** All addresses of a name, only those of the family if one is given. */
   readonly resolve?: (name: string, family: 0 | 4 | 6) => Promise<readonly string[]>;
 }
 
@@ -70,12 +70,12 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
   const { url, identity, resolve = lookupAll } = options;
   let offer: LinkOffer = { ...identity, handle: options.handle };
   const open = new Map<number, Connection>();
-  /** Who waits for all links to have the newest offer. */
+  /** Called when all links have the newest offer. */
   const renewing = new Set<() => void>();
   const drains = new Set<Promise<void>>();
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  /** Of the first link: where names have addresses of both families, each replica has one of either. */
+  /** That of the first link: a name with addresses of both families has two for each replica. */
   let family: 0 | 4 | 6 = 0;
 
   const keeper = createLinkKeeper({
@@ -89,7 +89,7 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
     random: options.random,
   });
 
-  /** Whatever happens goes through here, so that the next thing to do is always waited for. */
+  /** Everything that happens goes through here, so that the timer is always set for the next thing to do. */
   function step<T>(act: (now: number) => T): T {
     const result = act(performance.now());
     clearTimeout(timer);
@@ -132,7 +132,7 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
       },
       onFleet: (fleet) => step((now) => keeper.fleetChanged(now, id, fleet)),
       onGoAway() {
-        // The next connection is dialled while this one still answers its calls, so that none is refused in between.
+        // The next connection is dialled while this one still answers its calls, so that no call is refused meanwhile.
         if (!stopped) step((now) => keeper.goingAway(now, id));
       },
     });
@@ -212,6 +212,68 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
       for (const connection of open.values()) drain(connection);
       for (const done of renewing) done();
       await Promise.all(drains);
+    },
+  };
+}
+
+/** The links to all gateways of the capability file. */
+export interface AllLinks extends GatewayLinks {
+  /** The counts of each outcome. */
+  readonly dials: ReadonlyMap<DialOutcome, number>;
+}
+
+export interface AllLinksOptions extends Omit<
+  GatewayLinksOptions,
+  'url' | 'loads' | 'onDialled' | 'onShort'
+> {
+  /** Each leads to another gateway. */
+  readonly urls: readonly string[];
+  /** To all gateways together, with an equal part for each. */
+  readonly maxLinks: number;
+  readonly onShort: (url: string, short: LinksShort) => void;
+}
+
+export function openAllLinks({ urls, maxLinks, onShort, ...options }: AllLinksOptions): AllLinks {
+  const dials = new Map<DialOutcome, number>(DIAL_OUTCOMES.map((outcome) => [outcome, 0]));
+  const loads = new Set<LinkLoad>();
+  const gateways = urls.map((url) =>
+    openGatewayLinks({
+      ...options,
+      url,
+      maxLinks: Math.floor(maxLinks / urls.length),
+      loads,
+      onDialled: (outcome) => void dials.set(outcome, (dials.get(outcome) ?? 0) + 1),
+      onShort: (short) => onShort(url, short),
+    }),
+  );
+  const sum = (of: (gateway: GatewayLinks) => number): number =>
+    gateways.reduce((total, gateway) => total + of(gateway), 0);
+  return {
+    dials,
+    get held() {
+      return sum(({ held }) => held);
+    },
+    get wanted() {
+      return sum(({ wanted }) => wanted);
+    },
+    renew(offer) {
+      const renewals = gateways.map((gateway) => gateway.renew(offer));
+      return {
+        over: Promise.all(renewals.map(({ over }) => over)).then(() => {}),
+        async renewed(withinMs) {
+          const all = await Promise.all(renewals.map((renewal) => renewal.renewed(withinMs)));
+          return {
+            replaced: all.reduce((total, { replaced }) => total + replaced, 0),
+            waiting: all.reduce((total, { waiting }) => total + waiting, 0),
+          };
+        },
+      };
+    },
+    databasesChanged() {
+      for (const gateway of gateways) gateway.databasesChanged();
+    },
+    async stop() {
+      await Promise.all(gateways.map((gateway) => gateway.stop()));
     },
   };
 }

@@ -1,38 +1,37 @@
 import { afterGoAway, afterLoss, FRESH } from './back-off.ts';
-import { ONE_LINK, planLinks, type Fleet, type LinkPlan } from './link-plan.ts';
 import { createLinkRenewal } from './link-renewal.ts';
-import type { Aftermath, DialEnd, Held, Place, Slot } from './link-slots.ts';
-import { FRUITLESS_PER_LINK, SEEK_JITTER, SEEK_MS, SLOW_JITTER } from './seek-pace.ts';
+import { FRUITLESS_PER_LINK, jitter, ONE_LINK, planLinks, seekPause, SLOW_JITTER } from './link-slots.ts';
+import type { Aftermath, DialEnd, Fleet, Held, LinkPlan, Place, Slot } from './link-slots.ts';
 import { createTargets, type Situation, type Target } from './targets.ts';
 
 /**
- * Which links an agent holds to one gateway, and when it dials for which: decisions alone. Whoever uses it dials,
- * looks up addresses and calls `tick` at `wakeAt`; all times are milliseconds of one monotonic clock.
+ * Decides which links an agent holds to one gateway, and when it dials. It does not act: its user dials, looks up addresses
+ * and calls `tick` at `wakeAt`. All times are milliseconds of one monotonic clock.
  *
- * There is a slot for each link that is wanted, which is one until a gateway has said otherwise. A slot is
+ * There is a slot for each link that is wanted: one, until a gateway has said otherwise. A slot is
  *   waiting   for its next dial, by a back-off of its own;
- *   seeking   a worker that no other slot has: it dials when the pace of all that seek allows;
- *   dialling  or, once the challenge has told where it got, claimed, and held from its welcome on.
+ *   seeking   a worker that no other slot has: it dials at the pace that all seeking slots share;
+ *   dialling  until the challenge tells which worker the connection has reached;
+ *   claimed   until the welcome;
+ *   held      from then on.
  * A link that ends in peace leaves its slot before it is closed.
  *
- * When the agent offers something else than before, links take the places of those that are there, one after the other:
- * an heir is dialled until it gets to the worker of one of them, and has its slot from when the gateway counts it, or the
- * one before is lost.
+ * `LinkRenewal` replaces the links one after the other when the agent offers something else than before.
  */
 export interface LinkKeeper {
   start(now: number): void;
-  /** What the challenge says; false: the connection is left unsigned, since the agent has that link. */
+  /** The challenge tells the place; false: the agent has that link already, so the connection is closed unsigned. */
   challenged(now: number, id: number, place: Place): boolean;
-  /** `fleet` is undefined where the feature was not agreed on. */
+  /** `fleet` is undefined if the gateway lacks the feature. */
   welcomed(now: number, id: number, fleet: Fleet | undefined): void;
   fleetChanged(now: number, id: number, fleet: Fleet): void;
   goingAway(now: number, id: number): void;
   closed(now: number, id: number, end: DialEnd): Aftermath;
-  /** Undefined where the name could not be looked up. */
+  /** Undefined if the name could not be looked up. */
   resolved(now: number, addresses: readonly string[] | undefined): void;
-  /** What is dialled from now on offers something else: another link is to take the place of each that is there. */
+  /** New links offer something else from now on: each present link is to be replaced. */
   renew(now: number): void;
-  /** The gateway sends calls over it. To be told of links that `isHeir` names. */
+  /** The gateway sends calls over the link; to be called for links that `isHeir` names. */
   counted(now: number, id: number): void;
   tick(now: number): void;
   /** When `tick` has something to do; Infinity for never. To be asked after each call. */
@@ -41,26 +40,26 @@ export interface LinkKeeper {
   readonly wanted: number;
   /** Links, also those that are being made, whose offer is not the newest. */
   readonly stale: number;
-  /** Whether the connection is to take the place of a link that is there. */
+  /** Whether the connection is to replace a link. */
   isHeir(id: number): boolean;
 }
 
 export interface LinksShort {
   readonly reason: 'max_links' | 'not_found';
   readonly links: number;
-  /** By what the gateway says, whatever the agent may hold. */
+  /** As the gateway says, even if the agent may not hold so many. */
   readonly wanted: number;
 }
 
 export interface LinkKeeperOptions {
-  /** The URL has a number of a replica in its host. */
+  /** The host of the URL contains the number of a replica. */
   readonly namesReplicas: boolean;
   readonly maxLinks: number;
   readonly resolveIntervalMs: number;
   readonly dial: (id: number, target: Target) => void;
-  /** Ends a link that is one too many, once its calls are answered. */
+  /** Ends a surplus link, once its calls are answered. */
   readonly retire: (id: number) => void;
-  /** Looks up all addresses of the name, and says them to `resolved`. */
+  /** Looks up all addresses of the name, and hands them to `resolved`. */
   readonly resolve: () => void;
   readonly onShort: (short: LinksShort) => void;
   /** In [0, 1). */
@@ -68,7 +67,7 @@ export interface LinkKeeperOptions {
 }
 
 const SLOW_SEEK_MS = 30_000;
-/** Most losses are restarts: what was lost is there again within seconds. */
+/** Most losses are restarts, which take seconds. */
 const SLOW_SEEK_EARLY_MS = 5000;
 const EARLY_MS = 60_000;
 const RESOLVE_JITTER = 0.2;
@@ -79,16 +78,16 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   const { maxLinks, random } = options;
   const targets = createTargets(options.namesReplicas);
   let slots: Slot[] = [];
-  /** Connections that end in peace, and to which replica; it is not dialled for meanwhile. */
+  /** The replicas of connections that end in peace; they are not dialled meanwhile. */
   const leaving = new Map<number, string>();
-  /** What the gateways of held links said last, the newest last; those without the feature say nothing. */
+  /** What gateways said last on held links, the newest last; those without the feature say nothing. */
   const said = new Map<number, Fleet>();
   let fleet: Fleet | undefined;
   let plan: LinkPlan = planLinks(ONE_LINK, maxLinks);
   let lastId = 0;
   let fruitless = 0;
   let seekAt = 0;
-  /** A gateway has asked for a pause, which every search makes, whatever it has found meanwhile. */
+  /** A gateway has asked for a pause: no slot seeks before this time. */
   let pausedUntil = -Infinity;
   let startedAt = -Infinity;
   let lostAt = -Infinity;
@@ -111,7 +110,6 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   });
 
   const held = (): readonly Held[] => slots.flatMap(({ state }) => (state.name === 'held' ? [state] : []));
-  const jitter = (ms: number, share: number): number => ms * (1 - share + 2 * share * random());
   const slotOf = (id: number): Slot | undefined =>
     slots.find(({ state }) => 'id' in state && state.id === id);
 
@@ -128,27 +126,28 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
   }
 
   function dial(slot: Slot, now: number): void {
-    seekAt = Math.max(seekAt, now + jitter(SEEK_MS, SEEK_JITTER));
+    seekAt = Math.max(seekAt, now + seekPause(random()));
     const target = targets.choose(situation(now));
     const id = ++lastId;
     slot.state = { name: 'dialling', id, generation: renewal.generation, target };
     options.dial(id, target);
   }
 
-  /** A search that has begun, or found something, is quick again. */
+  /** A search is quick when it begins, and again when it has found something. */
   function hasten(now: number): void {
     fruitless = 0;
-    const soon = now + jitter(SEEK_MS, SEEK_JITTER);
+    const soon = now + seekPause(random());
     seekAt = seekAt > now ? Math.min(seekAt, soon) : soon;
   }
 
   function paceAfterDial(now: number): number {
-    // Only another address, or another replica behind one, would help.
-    if (targets.isExhausted(situation(now))) return jitter(options.resolveIntervalMs, RESOLVE_JITTER);
-    if (fruitless < FRUITLESS_PER_LINK * plan.wanted) return jitter(SEEK_MS, SEEK_JITTER);
-    // An agent without any link is as eager at its start as after a loss.
+    // Only another address, or another replica at one of them, would help.
+    if (targets.isExhausted(situation(now)))
+      return jitter(options.resolveIntervalMs, RESOLVE_JITTER, random());
+    if (fruitless < FRUITLESS_PER_LINK * plan.wanted) return seekPause(random());
+    // Without any link an agent dials as often at its start as after a loss.
     const since = held().length === 0 ? Math.max(lostAt, startedAt) : lostAt;
-    return jitter(now - since < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER);
+    return jitter(now - since < EARLY_MS ? SLOW_SEEK_EARLY_MS : SLOW_SEEK_MS, SLOW_JITTER, random());
   }
 
   function seekOn(slot: Slot, now: number): void {
@@ -166,7 +165,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     return others.length >= plan.perReplica || [...leaving.values()].includes(replicaId);
   }
 
-  /** Brings the slots in line with what the gateway has said: the newest of the links that are held. */
+  /** Adapts the slots to what the gateway said last on the links that are held. */
   function settle(now: number): void {
     const newest = [...said.values()].at(-1);
     if (newest !== undefined) fleet = newest;
@@ -189,13 +188,13 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     slots = slots.filter((slot) => !dropped.has(slot));
   }
 
-  /** What is there in place of a replica that is lost may have another address. */
+  /** The replacement of a lost replica may have another address. */
   function resolveSoon(now: number): void {
     if (resolveAt !== Infinity)
-      resolveAt = Math.min(resolveAt, now + jitter(RESOLVE_SOON_MS, RESOLVE_JITTER));
+      resolveAt = Math.min(resolveAt, now + jitter(RESOLVE_SOON_MS, RESOLVE_JITTER, random()));
   }
 
-  /** A replica that is there beside those that were counted keeps its links, as long as there may be so many. */
+  /** An extra replica, beside those that the gateway has counted, keeps its links as long as there may be so many. */
   function retireExcess(): void {
     const kept = new Map<string, number>();
     let total = 0;
@@ -249,7 +248,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     if (end.retryAfterMs > 0) pausedUntil = Math.max(pausedUntil, now + waitMs);
     const isAlone = !slots.some(({ state: { name } }) => name === 'held' || name === 'claimed');
     if (end.refused && isAlone) {
-      // Whoever is refused everywhere asks for one link, not for many at once.
+      // An agent that is refused everywhere tries for one link, not for many at once.
       fleet = undefined;
       slots = slots.filter((other) => other === slot || other.state.name === 'dialling');
     }
@@ -303,7 +302,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
     fleetChanged(now, id, changed) {
       const before = said.get(id);
       if (slotOf(id) === undefined && !renewal.has(id)) return;
-      // To the end: the newest counts.
+      // Inserted last, since the newest counts.
       said.delete(id);
       said.set(id, changed);
       if (JSON.stringify(before) !== JSON.stringify(changed)) hasten(now);
@@ -314,7 +313,7 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       if (renewal.has(id)) renewal.goingAway(now, id);
       if (slot === undefined || slot.state.name !== 'held') return;
       if (renewal.inherit(now, slot)) {
-        // The gateway has counted the heir, or leaves, which the heir will then hear, too.
+        // The gateway has counted the heir; or it leaves, and the heir will get a go-away, too.
         settle(now);
         return;
       }
@@ -340,14 +339,14 @@ export function createLinkKeeper(options: LinkKeeperOptions): LinkKeeper {
       if (end.full) {
         said.delete(id);
         seekOn(slot, now);
-        // Without any link somebody has to be told why.
+        // Without any link the operator must see why.
         return end.heldMs === 0 && held().length > 0 ? 'left' : { retryInMs: Math.round(seekAt - now) };
       }
       return lose(slot, end, now);
     },
     resolved(now, addresses) {
       isResolving = false;
-      if (plan.wanted > 1) resolveAt = now + jitter(options.resolveIntervalMs, RESOLVE_JITTER);
+      if (plan.wanted > 1) resolveAt = now + jitter(options.resolveIntervalMs, RESOLVE_JITTER, random());
       if (addresses !== undefined && addresses.length > 0 && targets.resolved(addresses)) hasten(now);
     },
     renew: (now) => renewal.begin(now),

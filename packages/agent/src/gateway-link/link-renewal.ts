@@ -1,16 +1,15 @@
 import { afterLoss, FRESH, type BackOff } from './back-off.ts';
+import { FRUITLESS_PER_LINK, jitter, seekPause, SLOW_JITTER } from './link-slots.ts';
 import type { Aftermath, DialEnd, Dialled, Held, Place, Slot, SlotState } from './link-slots.ts';
-import { FRUITLESS_PER_LINK, SEEK_JITTER, SEEK_MS, SLOW_JITTER } from './seek-pace.ts';
 import type { Situation, Target, Targets } from './targets.ts';
 
 /**
- * How links take the places of others when the agent offers something else than before: decisions alone, for the keeper
- * of the slots. One after the other, so that the others take the calls meanwhile: an heir is dialled until it gets to the
- * worker of one of the links that are to be replaced, and has its slot from when the gateway counts it, or the link before
- * is lost.
+ * Decides, for `LinkKeeper`, how links are replaced when the agent offers something else than before: one after the other,
+ * so that the others take the calls meanwhile. An heir is dialled until it reaches the worker of a stale link. It gets that
+ * link's slot when the gateway counts the heir, or when the stale link is lost.
  */
 export interface LinkRenewal {
-  /** Of what is offered now. */
+  /** The number of the present offer. */
   readonly generation: number;
   /** Links, also those that are being made, whose offer is not the newest. */
   readonly stale: number;
@@ -18,16 +17,16 @@ export interface LinkRenewal {
   readonly wakeAt: number;
   /** Whether the connection is the heir. */
   has(id: number): boolean;
-  /** Another offer holds from now on. */
+  /** The agent has another offer from now on. */
   begin(now: number): void;
-  /** Dials for the next link that is to be replaced, unless that is done or there is none. */
+  /** Dials for the next stale link, if there is one and no heir is under way. */
   seek(now: number): void;
   challenged(now: number, id: number, place: Place): boolean;
   welcomed(now: number, id: number): void;
   counted(now: number, id: number): void;
   goingAway(now: number, id: number): void;
   lost(now: number, id: number, end: DialEnd): Aftermath;
-  /** The link of that slot is lost, or will be: true where the heir has the slot now. */
+  /** The link of that slot is lost, or will be: true if the heir has the slot now. */
   inherit(now: number, slot: Slot): boolean;
 }
 
@@ -39,9 +38,9 @@ export interface LinkRenewalOptions {
   readonly isDuplicate: (slot: Slot, place: Place) => boolean;
   readonly newId: () => number;
   readonly dial: (id: number, target: Target) => void;
-  /** It has no slot from now on. */
+  /** The link has no slot from now on. */
   readonly leave: (link: Pick<Held, 'id' | 'place'>) => void;
-  /** Ends it once its calls are answered. */
+  /** Ends the link once its calls are answered. */
   readonly retire: (id: number) => void;
   readonly random: () => number;
 }
@@ -49,7 +48,7 @@ export interface LinkRenewalOptions {
 type Heir =
   | { readonly name: 'waiting'; readonly until: number }
   | (Dialled & { readonly name: 'dialling'; readonly target: Target })
-  /** It has got to the worker of that slot's link. */
+  /** It has reached the worker of that slot's link. */
   | (Dialled & { readonly name: 'claimed'; readonly place: Place; readonly slot: Slot })
   | Welcomed;
 
@@ -69,7 +68,6 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
   let backOff: BackOff = FRESH;
   let fruitless = 0;
 
-  const jitter = (ms: number, share: number): number => ms * (1 - share + 2 * share * random());
   const isStale = (state: SlotState): boolean => 'generation' in state && state.generation < generation;
   const isFruitless = (): boolean => fruitless >= FRUITLESS_PER_LINK * options.wanted();
 
@@ -84,7 +82,7 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
     const stale = staleLinks();
     if (stale.length === 0) return;
     const all = situation(now);
-    // Those that are to be replaced are what is missing.
+    // Targets are chosen as if the stale links were missing.
     const linksTo = (replicaId: string): number =>
       all.linksTo(replicaId) - stale.filter(({ place }) => place.replicaId === replicaId).length;
     const target = targets.choose({ ...all, linksTo });
@@ -95,7 +93,7 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
 
   function gotElsewhere(now: number): void {
     fruitless++;
-    const pause = isFruitless() ? jitter(SLOW_SEEK_MS, SLOW_JITTER) : jitter(SEEK_MS, SEEK_JITTER);
+    const pause = isFruitless() ? jitter(SLOW_SEEK_MS, SLOW_JITTER, random()) : seekPause(random());
     heir = { name: 'waiting', until: now + pause };
   }
 
@@ -136,7 +134,7 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
       targets.reached(heir.target, place.replicaId, situation(now).linksTo);
       const stale = staleLinks();
       const there = stale.find((link) => isSame(link.place, place));
-      // A way that leads there no more, as behind a balancer that has changed, must not keep what is old for ever.
+      // If no dial reaches a stale link's worker any more, for example since a balancer has changed, any free place will do.
       const free = (): (typeof stale)[number] | undefined =>
         isFruitless() ? stale.find(({ slot }) => !isDuplicate(slot, place)) : undefined;
       const slot = (there ?? free())?.slot;
@@ -155,7 +153,7 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
       const { state } = slot;
       const isKept = slots().includes(slot);
       if (isKept && state.name === 'held' && isStale(state)) return;
-      // The link before is lost already.
+      // The stale link is lost already.
       if (isKept && (state.name === 'waiting' || state.name === 'seeking' || state.name === 'dialling')) {
         take(now, welcomed);
         return;

@@ -1,12 +1,12 @@
 import { HEAD_BYTES } from './message-writer.ts';
 
-/** The fields of a message, to be read in their order and before the next message comes. */
+/** The fields of a message, to be read in their order, before the next message comes. */
 export interface MessageFields {
   byte(): number;
   short(): number;
   number(): number;
   text(): string;
-  /** All that is left; it may share its memory with other messages. */
+  /** All other bytes; they may share their memory with other messages. */
   rest(): Buffer;
 }
 
@@ -20,16 +20,16 @@ export function createMessageReader(
   onMessage: (kind: number, fields: MessageFields) => void,
   checkLength: (bytes: number) => void = () => {},
 ): (piece: Buffer) => void {
-  /** What is behind the kind of the present message. */
+  /** The present message, without its head. */
   let body: Buffer = NOTHING;
   let read = 0;
-  /** The begin of a head. */
+  /** The beginning of an incomplete head. */
   let rest: Buffer = NOTHING;
-  /** A message that has come in part, and how much of its body. */
+  /** An incomplete message, and how much of its body has come. */
   let partial: { readonly kind: number; readonly body: Buffer } | undefined;
   let filled = 0;
 
-  // One for all: each call has two messages.
+  // One object for all messages: each call has two.
   const fields: MessageFields = {
     byte() {
       read += 1;
@@ -58,7 +58,7 @@ export function createMessageReader(
     body = NOTHING;
   }
 
-  /** Returns how much it took. */
+  /** Returns how many bytes it took. */
   function fill(piece: Buffer, message: NonNullable<typeof partial>): number {
     const taken = piece.copy(message.body, filled);
     filled += taken;

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream';
 
-/** Of its length, which counts what follows, and its kind. */
+/** Of the length, which counts what follows it, and of the kind. */
 export const HEAD_BYTES = 5;
 const LENGTH_BYTES = 4;
 const BLOCK_BYTES = 65_536;
 const SPARE_BLOCKS_MAX = 4;
-/** Longer bytes are written from where they are. */
+/** Longer bytes are written without copying. */
 const COPIED_MAX_BYTES = 16_384;
 
 /**
@@ -13,16 +13,16 @@ const COPIED_MAX_BYTES = 16_384;
  * more than all else that a call takes here.
  */
 export interface MessageWriter {
-  /** Begins a message, whose fields take this many bytes at most. Nothing else may begin one before `end`. */
+  /** Begins a message whose fields take at most this many bytes. No other message may begin before `end`. */
   begin(kind: number, atMost: number): void;
   byte(value: number): void;
-  /** Of 16 bits. */
+  /** 16 bits. */
   short(value: number): void;
-  /** Of 32 bits. */
+  /** 32 bits. */
   number(value: number): void;
-  /** With its length; takes 4 bytes, and 3 for each character at most. */
+  /** With its length; takes 4 bytes, and at most 3 for each character. */
   text(value: string): void;
-  /** Ends the message, with bytes that do not count for `atMost` and must not change afterwards. */
+  /** Ends the message. `rest` does not count for `atMost`, and must not change afterwards. */
   end(rest?: Uint8Array): void;
 }
 

@@ -10,7 +10,6 @@ import type { Found } from './found-records.ts';
 import { createReloader, type Reloader, type ReloaderOptions } from './reloader.ts';
 
 export interface AwaitDatabasesOptions {
-  /** What is served now. */
   readonly serving: () => VerifiedAgent;
   /** As in `ReloaderOptions`. */
   readonly swap: (verified: VerifiedAgent) => Promise<unknown>;
@@ -20,7 +19,6 @@ export interface AwaitDatabasesOptions {
   /** Told what was found about a database that has been verified. */
   readonly onFound: (found: Found) => void;
   readonly observe: Observe;
-  /** In [0, 1). */
   readonly random: () => number;
 }
 

@@ -1,12 +1,11 @@
 import type { AgentEvent, Observe } from '../telemetry/events.ts';
 import type { StartUpOutcome } from '../start-up/report.ts';
 
-/** What passed the checks, and should still be looked at. */
+/** What the checks found although the file passed. */
 export type Found = Pick<Extract<StartUpOutcome, { step: 'verified' }>, 'warnings' | 'findings'>;
 
 type FoundRecord = Extract<AgentEvent, { event: 'startup_warning' | 'account_finding' }>;
 
-/** As the log has it, one for each. */
 export function recordsOf({ warnings, findings }: Found): readonly FoundRecord[] {
   return [
     ...warnings.map(({ path, message }): FoundRecord => ({ event: 'startup_warning', path, message })),
@@ -33,7 +32,7 @@ export function createNewsOf(
   };
 }
 
-/** Without the remedy, which names what the capabilities read. */
+/** Without the remedy, which changes with the capabilities. */
 function identityOf(record: FoundRecord): string {
   return record.event === 'account_finding'
     ? `${record.database ?? ''} ${record.problem}`

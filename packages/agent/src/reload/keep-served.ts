@@ -4,10 +4,9 @@ import { sameCapability } from '../capabilities/same-capability.ts';
 import { sameConnection } from '../databases/opened.ts';
 import type { UnverifiedDatabase, VerifiedAgent } from '../start-up/report.ts';
 
-/** What the checks made of a file, with what was served before of databases that they could not ask. */
 interface Kept {
   readonly verified: VerifiedAgent;
-  /** Whether callers see other parameters than `verified.description` says. */
+  /** Whether `verified.description` lacks narrowed parameters. */
   readonly isDescriptionStale: boolean;
 }
 

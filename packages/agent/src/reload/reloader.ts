@@ -7,12 +7,12 @@ import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe, ReloadedEvent, ReloadRefusedEvent, ReloadTrigger } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
 
-/** What the checks make of the files as they are now. */
+/** The outcome of the checks for the present files. */
 export type Checked =
   | { readonly faults: readonly VerificationFault[] }
   | { readonly verified: VerifiedAgent };
 
-/** What the agent does with a file that has passed the checks. */
+/** What has changed when the agent serves another file. */
 export interface Swapped {
   readonly added: readonly string[];
   readonly changed: readonly string[];
@@ -23,16 +23,15 @@ export interface Swapped {
 }
 
 export interface ReloaderOptions {
-  /** All checks of a start. Aborting makes it end soon. */
+  /** Runs all checks of a start. Aborting makes it end soon. */
   readonly check: (signal: AbortSignal) => Promise<Checked>;
-  /** What is served now. */
   readonly serving: () => AgentConfig;
-  /** Serves this from now on. Throws `DatabaseError`, and serves on as before, where its database cannot be used. */
+  /** Serves this from now on. If a database cannot be used, throws `DatabaseError` and serves the same as before. */
   readonly swap: (verified: VerifiedAgent) => Promise<Swapped>;
   readonly observe: Observe;
 }
 
-/** How a reload has ended; undefined: the agent ends. */
+/** Undefined: the agent ends. */
 type ReloadEnd =
   | { readonly event: ReloadedEvent }
   | { readonly event: ReloadRefusedEvent; readonly faults: readonly VerificationFault[] }
@@ -41,7 +40,7 @@ type ReloadEnd =
 export interface Reloader {
   /** Resolves when what the files hold now, or something newer, is served or refused. Never rejects. */
   reload(trigger: ReloadTrigger): Promise<ReloadEnd>;
-  /** Runs `work` while no reload is under way; aborting makes it end soon. Never runs it once closed. */
+  /** Runs `work` while no reload is under way, and never once closed. Aborting makes it end soon. */
   between(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** Ends the check that is under way and begins no other. */
   close(): void;
@@ -127,7 +126,7 @@ function namesOf(
   );
 }
 
-/** What a running agent cannot take up: faults that say so, none where `after` differs in nothing but what it can. */
+/** Faults for every difference that a running agent cannot take up. */
 export function restartFaults(before: AgentConfig, after: AgentConfig): readonly Fault[] {
   const [old, recent] = [fixedOf(before), fixedOf(after)];
   return Object.keys(old)
@@ -139,7 +138,7 @@ export function restartFaults(before: AgentConfig, after: AgentConfig): readonly
     }));
 }
 
-/** By the path in the file. */
+/** By the paths in the file. */
 function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
   const { serviceId, runtime, gateway, databases, identity, logging, metricsListen, traces } = config;
   return {
@@ -152,12 +151,12 @@ function fixedOf(config: AgentConfig): Readonly<Record<string, unknown>> {
     'gateway.ca_file': gateway.ca,
     'gateway.proxy': gateway.proxy,
     'gateway.proxy_ca_file': gateway.proxyCa,
-    // Metrics have a label for each of several, and none for the only one.
+    // Metrics have a label for named databases, and none for the only one.
     databases: !Object.hasOwn(databases, UNNAMED),
     identity: identity && { ...identity, issuerPositions: undefined },
     logging,
     'metrics.addr': metricsListen,
-    // What is renewed in a file of headers is taken up with the next start.
+    // A renewed file of headers is read at the next start.
     telemetry: traces && { ...traces, headers: undefined },
   };
 }

@@ -7,12 +7,12 @@ import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
 
 export interface ReverifyOptions {
-  /** What is served now; its `reverifyMs` says how often. */
+  /** What is served now; its `reverifyMs` is the interval. */
   readonly serving: () => VerifiedAgent;
   readonly observe: Observe;
 }
 
-/** Without what waits for its database. */
+/** Without capabilities that wait for their database. */
 function whatWasVerified({ config, prepared, unverified }: VerifiedAgent): AgentConfig {
   if (unverified.length === 0) return config;
   const names = new Set(prepared.map(({ capability }) => capability));
@@ -24,10 +24,10 @@ function whatWasVerified({ config, prepared, unverified }: VerifiedAgent): Agent
   return { ...config, databases: Object.fromEntries(databases), capabilities };
 }
 
-/** How often it is looked whether the file has come to ask for it. */
+/** How often a change of the interval is noticed. */
 const LOOK_MS = 1000;
 
-/** Verifies what is served again, as often as its file says. Tells of what does not hold any more, and changes nothing. */
+/** Verifies again what is served, as often as its file says. Reports what does not pass any more, and changes nothing. */
 export function reverifyNowAndThen({ serving, observe }: ReverifyOptions): { close(): void } {
   const closing = new AbortController();
   let timer: NodeJS.Timeout;
@@ -45,10 +45,10 @@ export function reverifyNowAndThen({ serving, observe }: ReverifyOptions): { clo
     const config = whatWasVerified(verified);
     const faults = await verify(config);
     lastAt = performance.now();
-    // What has taken its place meanwhile has just been verified.
+    // A reload meanwhile has just verified everything.
     if (closing.signal.aborted || serving() !== verified) return;
     const duration_ms = Math.round(lastAt - startedAt);
-    // A lost database is told of elsewhere, and what it holds is neither sound nor drifted.
+    // The loss of a database is reported elsewhere, and tells nothing about what it holds.
     const drifted = faults.filter((fault) => !isDatabaseAway(fault));
     if (drifted.length > 0) observe({ event: 'drift', ...textsOf(drifted), duration_ms });
     else if (faults.length === 0)

@@ -21,12 +21,11 @@ import type { LinkOffer, Renewal } from '../gateway-link/gateway-links.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Swapped } from './reloader.ts';
 
-/** What the agent serves: the file of its start, until another takes its place. */
+/** What the agent serves: the file of its start, until a reload. */
 export interface Serving {
   readonly verified: VerifiedAgent;
   /** What gateways are told. */
   readonly databaseStates: readonly DatabaseState[];
-  /** By name. */
   readonly databases: ReadonlyMap<string, Database>;
   /** The OpenTelemetry name for the kind of the capability's database. */
   systemOf(capability: string): string;
@@ -66,7 +65,7 @@ const RENEWED_WITHIN_MS = 10_000;
 export function createServing(options: ServingOptions): Serving {
   let { verified, set, opened } = options;
   let offer = offerOf(set, verified.config);
-  /** Sets that are served, or were and have calls under way. */
+  /** The set that is served, and former ones that still have calls under way. */
   const living = new Set([set]);
   let formerRestarts = 0;
   let closed = false;

@@ -7,16 +7,16 @@ export interface FileWatch {
 }
 
 export interface WatchOptions {
-  /** As they were when they were checked last. */
+  /** The digests at the last check. */
   readonly checked: () => FileDigests;
-  /** They hold something else now. Nothing is looked at until it has resolved. */
+  /** The files have changed. They are not looked at until this has resolved. */
   readonly onChange: () => Promise<unknown>;
   readonly intervalMs?: number;
   readonly settleMs?: number;
 }
 
 const INTERVAL_MS = 1000;
-/** What is written in place, or in several files, is not whole before that: it is taken up once it stays the same for so long. */
+/** A file may be written in parts: changes are taken up when the files have stayed the same for so long. */
 const SETTLE_MS = 100;
 
 /**

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { createMetricsRegister, serveMetrics, type AcceptFailure, type ProxyVariables } from '@svc/edge';
+import {
+  createMetricsRegister,
+  exemptHosts,
+  parseProxyUrl,
+  proxiesOfEnvironment,
+  serveMetrics,
+  type AcceptFailure,
+  type FindProxy,
+  type ProxyVariables,
+} from '@svc/edge';
 import { createHttpsFetch, createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
 import { agentKeyId, privateKeyFromSeed, rawPublicKey, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createAdmissions } from '../calls/admissions.ts';
@@ -8,8 +17,7 @@ import { createRunCall } from '../calls/run-call.ts';
 import { prepareSet } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import { agentProxies, type AgentProxies } from '../gateway-link/agent-proxies.ts';
-import { openAllLinks } from '../gateway-link/all-links.ts';
+import { openAllLinks } from '../gateway-link/gateway-links.ts';
 import type { Place } from '../gateway-link/link-slots.ts';
 import type { Swapped } from '../reload/reloader.ts';
 import { databasesOf, type OpenedDatabase, type OpenedDatabases } from '../databases/opened.ts';
@@ -93,7 +101,8 @@ export async function startAgent(
   }
   const { identity } = config;
   const proxies = agentProxies(gateway, proxyVariables);
-  const verifier = identity?.trust === 'token' ? openVerifier(identity.issuers, proxies, observe) : undefined;
+  const verifier =
+    identity?.trust === 'token' ? openVerifier(identity.issuers, proxies.toIssuers, observe) : undefined;
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
   const serving = createServing({
@@ -183,11 +192,7 @@ const CLOCK_SKEW_MS = 30_000;
 const KEYS_REFRESH_MS = 600_000;
 const KEYS_MAX_STALE_MS = 24 * 3_600_000;
 
-function openVerifier(
-  issuers: readonly Issuer[],
-  { toIssuers }: AgentProxies,
-  observe: Observe,
-): TokenVerifier {
+function openVerifier(issuers: readonly Issuer[], findProxy: FindProxy, observe: Observe): TokenVerifier {
   const options = {
     issuers,
     clockSkewMs: CLOCK_SKEW_MS,
@@ -195,5 +200,28 @@ function openVerifier(
     maxStaleMs: KEYS_MAX_STALE_MS,
     onKeys: observe,
   };
-  return createTokenVerifier(options, createHttpsFetch(toIssuers));
+  return createTokenVerifier(options, createHttpsFetch(findProxy));
+}
+
+/**
+ * `gateway.proxy` leads to the gateway and takes precedence over the environment, NO_PROXY included. The key sets of issuers
+ * may be near: for them NO_PROXY and this machine are exempt.
+ */
+function agentProxies(
+  { proxy, proxyCa }: { readonly proxy?: string; readonly proxyCa?: string },
+  env: ProxyVariables,
+): { readonly toGateway: FindProxy; readonly toIssuers: FindProxy } {
+  if (proxy === undefined) {
+    const ofEnvironment = proxiesOfEnvironment(env);
+    return { toGateway: ofEnvironment, toIssuers: ofEnvironment };
+  }
+  const parsed = proxy === 'none' ? undefined : parseProxyUrl(proxy);
+  if (parsed === undefined) return { toGateway: () => undefined, toIssuers: () => undefined };
+  if ('problem' in parsed) throw new Error(`gateway.proxy ${parsed.problem}`);
+  const named = { url: parsed.url, ca: proxyCa };
+  const isExempt = exemptHosts(env);
+  return {
+    toGateway: () => named,
+    toIssuers: ({ hostname }) => (isExempt(hostname) ? undefined : named),
+  };
 }

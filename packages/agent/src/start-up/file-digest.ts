@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FileDigests } from './report.ts';
 
-/** Equal for files that hold the same, and for those that cannot be read for the same reason. */
 export function fileDigest(content: Uint8Array): string {
   return hash('sha256', content, 'base64');
 }
@@ -11,7 +10,7 @@ export function unreadableDigest(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
 }
 
-/** Reads files, and keeps the digest of each. `content` is what is taken for `file`; where it is undefined that is read, too. */
+/** Reads files and keeps their digests. `content` replaces reading `file`, unless it is undefined. */
 export function digestingReader(
   file: string,
   content: Uint8Array | undefined,

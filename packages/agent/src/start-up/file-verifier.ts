@@ -46,12 +46,10 @@ export interface FileDatabases extends Pick<VerifierDatabase, 'verify' | 'findUn
   plan(database: string, prepared: PreparedCapability): Promise<readonly string[]>;
 }
 
-/** By the names of the databases. */
 export function driversOf(databases: DatabaseConfigs): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(databases).map(([name, { driver }]) => [name, driver]));
 }
 
-/** `drivers`: the driver of each database, by its name. */
 export async function loadFileVerifier(drivers: Readonly<Record<string, string>>): Promise<FileVerifier> {
   const verifiers = new Map<string, Verifier>();
   for (const [name, driver] of Object.entries(drivers))

@@ -40,7 +40,7 @@ export async function proposeCapability(
   }
   const described = await describe(config, database, name, sql);
   if (!described.ok) {
-    // They stand in no file yet.
+    // The positions are those of a text that is not in the file.
     const faults = described.faults.map(({ position: _position, ...fault }) => fault);
     return { step: 'refused', faults };
   }

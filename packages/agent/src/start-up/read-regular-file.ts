@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** More than what is read could ever need. */
+/** More than any such file needs. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** Opening a pipe that nobody writes to would never end. */
+/** Without O_NONBLOCK, opening a pipe without a writer would never end. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
@@ -20,7 +20,7 @@ export function readRegularFile(name: string): Uint8Array {
   }
 }
 
-/** Likewise, while others get their turn. */
+/** The same without blocking the event loop. */
 export async function readRegularFileLater(name: string): Promise<Uint8Array> {
   const handle = await open(name, READ_ONLY);
   try {
@@ -31,7 +31,7 @@ export async function readRegularFileLater(name: string): Promise<Uint8Array> {
   }
 }
 
-/** A folder is refused when it is read. */
+/** Reading a folder fails by itself. */
 function refuseEndless(stats: Stats): void {
   if (!stats.isFile() && !stats.isDirectory()) throw failure('ENOTREG', 'not a regular file');
   if (stats.size > MAX_BYTES) throw failure('EFBIG', 'file too large');

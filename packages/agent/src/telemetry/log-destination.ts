@@ -5,7 +5,6 @@ import type { LogDestination } from './log.ts';
 
 export const LOG_FILE = 'svc-agent.log';
 const STANDARD_OUTPUT = 1;
-/** What the capability file says of the log. */
 interface LogSettings {
   readonly output: 'file' | 'stdout';
   readonly maxSizeBytes: number;
@@ -28,13 +27,12 @@ export function logFile(
 }
 
 export interface RunningAgentLog {
-  /** The folder of the log file. */
   readonly home: string;
   readonly colour: boolean;
   readonly warn: (line: string) => void;
 }
 
-/** As `logging.output` says; standard output, too, where there cannot be a file. */
+/** As `logging.output` says; standard output if there cannot be a file. */
 export function logOfRunningAgent(
   logging: LogSettings | undefined,
   { home, colour, warn }: RunningAgentLog,
@@ -49,7 +47,7 @@ export function logOfRunningAgent(
   return standardOutput;
 }
 
-/** Why the log file cannot be written, or a new one made; undefined where it can. */
+/** Why the log file cannot be written or made; undefined if it can. */
 export function writeProblem(home: string): string | undefined {
   const file = join(home, LOG_FILE);
   try {

@@ -1,23 +1,19 @@
 import type { AddDuration, MetricsRegister, Sample } from '@svc/edge';
 import type { Observe } from './events.ts';
 
-/** What is read when somebody scrapes, so that no call pays for it. */
+/** Read at each scrape, so that calls pay nothing for it. */
 export interface AgentState {
   readonly links: () => number;
   readonly linksWanted: () => number;
-  /** By their outcome. */
   readonly dials: () => Iterable<readonly [outcome: string, count: number]>;
   readonly callsRunning: () => number;
   readonly callsQueued: () => number;
-  /** Whether the file names its databases, which then are a label. */
+  /** Whether the file names its databases; the names are then a label. */
   readonly databasesNamed: boolean;
-  /** By name. */
   readonly databases: () => Iterable<readonly [name: string, database: DatabaseState]>;
   readonly maxConnectionsOf: (name: string) => number;
   readonly logRecordsLost: () => number;
-  /** Undefined where no traces are made. */
   readonly tracesDropped?: (() => number) | undefined;
-  /** Absent without workers. */
   readonly workerRestarts?: (() => number) | undefined;
 }
 

@@ -9,23 +9,23 @@ export interface RotatingFileOptions {
   readonly sizeBytes: number;
   /** Kept files, the active one included. */
   readonly maxFiles: number;
-  /** The file cannot be written, for the first time since it last could; it is tried again until it can. */
+  /** The file cannot be written any more. Writing is retried until it succeeds. */
   readonly onBroken: (error: Error) => void;
   /** The file can be written again. */
   readonly onRecovered: () => void;
-  /** The file is full and cannot be renamed, for the first time since that last succeeded: it grows. */
+  /** The file is full and cannot be renamed any more, so it grows. */
   readonly onStuck: (error: Error) => void;
 }
 
 export interface RotatingFile extends LineSink {
-  /** `complete`: everything has been written; otherwise what is under way is given up. */
+  /** `complete`: everything has been written; otherwise the write under way is given up. */
   close(complete: boolean): Promise<void>;
 }
 
 const FIRST_RETRY_MS = 50;
-/** Shorter than the two seconds that closing the log waits, so that there is a try in that time. */
+/** Closing the log waits two seconds, so there is at least one try in that time. */
 const LAST_RETRY_MS = 1000;
-/** How often the file is compared with the one of that name. */
+/** How often the open file is compared with the file of that name. */
 const LOOK_MS = 1000;
 /** The log may hold database text: no other account may read it, unless the operator gives it to a group. */
 const NEW_FILE_MODE = 0o600;
@@ -43,7 +43,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
   let size = 0;
   let fullAt = sizeBytes;
   let lookAt = 0;
-  /** What is not known to stand in the file; begins with a whole line. */
+  /** Bytes that may not be in the file yet; begins with a whole line. */
   let waiting: Uint8Array = Buffer.alloc(0);
   let broken = false;
   let retryMs = FIRST_RETRY_MS;
@@ -102,7 +102,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     fullAt = sizeBytes;
     await closeHandle();
     handle = await openFile();
-    // The umask of the process may have taken from it what the operator gave.
+    // The umask may have removed permissions that the operator had given.
     mode = kept;
     setMode(handle.fd, mode);
     return handle;
@@ -148,7 +148,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
   async function closeHandle(): Promise<void> {
     const last = handle;
     handle = undefined;
-    // Some file systems tell on closing that the disk is full; the writes have reported that by then.
+    // Some file systems report a full disk on closing; the writes have reported it already.
     await last?.close().catch(() => {});
   }
 
@@ -159,7 +159,7 @@ export function rotatingFile(options: RotatingFileOptions): RotatingFile {
     },
     writeAtExit(_begun, rest) {
       const descriptor = openSync(file, 'a+', mode);
-      // A thread may have written it by now.
+      // A thread of Node.js may have written it already.
       if (!endsWith(descriptor, waiting)) appendSync(descriptor, waiting);
       appendSync(descriptor, Buffer.from(rest));
     },
@@ -186,13 +186,13 @@ function wholeLines(bytes: Uint8Array, length: number): number {
   return bytes.subarray(0, length).lastIndexOf(LINE_END) + 1;
 }
 
-/** Takes the begin of a line away from the end of the file; not when another process has written behind it. */
+/** Removes the beginning of a line from the end of the file, unless another process has appended to it. */
 function cutOff(descriptor: number, torn: Uint8Array): void {
   if (torn.length === 0) return;
   try {
     if (endsWith(descriptor, torn)) ftruncateSync(descriptor, fstatSync(descriptor).size - torn.length);
   } catch {
-    // An append-only file, say: the line is ended when the file is opened again.
+    // For example an append-only file: the line is ended when the file is opened again.
   }
 }
 
@@ -211,7 +211,7 @@ function setMode(descriptor: number, mode: number): void {
   try {
     fchmodSync(descriptor, mode);
   } catch {
-    // The file is another account's, or its file system has no modes: then the mode stays as it is.
+    // The file belongs to another account, or its file system has no modes.
   }
 }
 

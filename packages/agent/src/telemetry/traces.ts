@@ -17,12 +17,12 @@ export interface AgentTraces extends Pick<Traces, 'dropped' | 'close'> {
 }
 
 interface RanQuery {
-  /** Until its query began; undefined where it never did. */
+  /** The time until its query began; undefined if it did not. */
   readonly queuedMs: number | undefined;
   readonly sqlState: string | undefined;
 }
 
-/** `systemOf` says what OpenTelemetry calls the kind of database that a capability asks. */
+/** `systemOf` gives the OpenTelemetry name for the kind of a capability's database. */
 export async function openAgentTraces(
   config: TracesConfig,
   options: {

@@ -6,7 +6,7 @@ import type { CallerShare } from '../databases/driver/driver.ts';
  * who call lately had at once, so that wherever the next call of one of them goes, there is a connection for it.
  */
 export interface ShareValues {
-  /** Which caller. */
+  /** The caller's number. */
   readonly number: number;
   readonly isAlone: boolean;
   readonly most: number;
@@ -17,13 +17,12 @@ type Sent = { -readonly [Key in keyof ShareValues]: ShareValues[Key] };
 
 /** What one worker has been told of callers. */
 export interface SentShares {
-  /** As it is now, to be sent with a call. */
+  /** The present values, to be sent with a call. */
   of(share: CallerShare): ShareValues;
-  /** Those that are no longer what was sent. */
+  /** The shares that have changed since they were sent. */
   changed(shares: Iterable<CallerShare>): readonly ShareValues[];
 }
 
-/** `connections` are those of the worker. */
 export function createSentShares(connections: number): SentShares {
   const sent = new WeakMap<CallerShare, Sent>();
   let last: { readonly share: CallerShare; readonly values: Sent } | undefined;
@@ -41,7 +40,7 @@ export function createSentShares(connections: number): SentShares {
     return values;
   }
 
-  /** Returns whether anything was other. */
+  /** Returns whether anything has changed. */
   function update(values: Sent, share: CallerShare): boolean {
     const { isAlone } = share;
     const most = share.most(connections);
@@ -67,11 +66,10 @@ export function createSentShares(connections: number): SentShares {
   };
 }
 
-/** The callers that a worker knows. */
 export interface ReceivedShares {
-  /** The same object for each call of a caller; what it says is from then on as in `values`. */
+  /** The same object for each call of a caller, from then on with these values. */
   of(values: ShareValues): ReceivedShare;
-  /** Forgets callers without a call for a while; to be called now and then. */
+  /** Forgets callers that have had no call for a while. */
   forgetUnused(now: number): void;
 }
 

@@ -1,10 +1,10 @@
 import type { DatabaseChange, DatabaseConnections } from '../databases/driver/driver.ts';
 import type { Loss, WorkerState } from './messages.ts';
 
-/** Makes one database of what each worker sees of it, so that a loss and its end are told once. */
+/** Combines what the workers see of one database, so that a loss and its end are reported once. */
 export interface DatabaseLoss {
   readonly isLost: boolean;
-  /** To be called with all states whenever one has come; `loss` is why that worker lost it last. */
+  /** To be called with all states when one has changed; `loss` is why that worker last lost the database. */
   changed(states: readonly WorkerState[], loss: Loss | undefined): void;
 }
 
@@ -36,7 +36,7 @@ export function createDatabaseLoss(
     },
     changed(states, loss) {
       const missing = states.filter(({ isUp }) => !isUp).length;
-      // Where one is lost, what is busy are queries that were left to themselves.
+      // In a worker that has lost it, busy connections are those of abandoned queries.
       const isThere = states.some(({ isUp, idle, busy }) => isUp && idle + busy > 0);
       if (lostAt === undefined && missing > 0 && !isThere && loss !== undefined) {
         lostAt = now();

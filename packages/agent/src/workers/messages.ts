@@ -13,7 +13,7 @@ import type { ShareValues } from './caller-shares.ts';
 import type { MessageFields } from '../process-messages/message-reader.ts';
 import type { MessageWriter } from '../process-messages/message-writer.ts';
 
-/** What the agent tells a worker. A call, a ping and a question have an id, with which their answer comes. */
+/** What the agent tells a worker. Calls, pings and questions have an id, which their answer repeats. */
 export const TO_WORKER = {
   start: 1,
   prepare: 2,
@@ -29,10 +29,10 @@ export const TO_WORKER = {
 /** What a worker tells the agent. */
 export const FROM_WORKER = { ready: 1, result: 2, failed: 3, answer: 4, state: 5, change: 6 } as const;
 
-/** The first message: with which part of the connections the worker runs what. */
+/** The first message: the worker's database and queries. */
 export interface StartOrder {
   readonly config: DatabaseConfig;
-  /** By their numbers; undefined for those that are forgotten. */
+  /** By their numbers; undefined for forgotten ones. */
   readonly prepared: readonly (PreparedCapability | undefined)[];
 }
 
@@ -41,14 +41,14 @@ export interface PrepareOrder {
   readonly prepared: PreparedCapability;
 }
 
-/** A call as a worker gets it; `query` is the number that its capability was prepared with. */
+/** A call as a worker gets it; `query` is the number of its prepared capability. */
 export interface SentCall extends Omit<QueryCall, 'signal' | 'share'> {
   readonly id: number;
   readonly query: number;
   readonly share: ShareValues | undefined;
 }
 
-/** How the database is doing, as one worker sees it. */
+/** The state of the database, as one worker sees it. */
 export interface WorkerState extends DatabaseConnections {
   readonly isUp: boolean;
 }
@@ -69,7 +69,7 @@ export function readData<T>(fields: MessageFields): T {
   return deserialize(fields.rest());
 }
 
-/** A message that has nothing but an id, and a number more where it is given. */
+/** A message with an id, and with another number if it is given. */
 export function writeId(writer: MessageWriter, kind: number, id: number, more?: number): void {
   writer.begin(kind, 8);
   writer.number(id);
@@ -168,7 +168,7 @@ export function writeResult(
   writer.end(rows);
 }
 
-/** Short rows beside others in one piece of the stream would keep all of it in memory for as long as one is there. */
+/** A short result that shares its memory would keep a whole piece of the stream alive. */
 const OWN_MEMORY_MAX_BYTES = 4096;
 
 export function readResult(fields: MessageFields): QueryResult {
@@ -198,7 +198,7 @@ export function readState(fields: MessageFields): WorkerState {
 
 export type Loss = Omit<Extract<DatabaseChange, { isUp: false }>, 'isUp'>;
 
-/** An error as plain data. Of one that is no `DatabaseError` the message may quote what was being worked on. */
+/** An error as plain data. The message of an error other than `DatabaseError` may quote values, so it is left out. */
 type SentError =
   | {
       readonly kind: DatabaseErrorKind;

@@ -15,14 +15,13 @@ interface Finding {
   readonly detail?: string;
 }
 
-/** What else the account may do, which is no fault. */
+/** Something else that the account may do, which is no fault. */
 type Note = Pick<Finding, 'database'> & {
   readonly note: string;
-  /** The statement that takes it away. */
+  /** The statement that revokes it. */
   readonly remedy?: string;
 };
 
-/** What `svc-agent check` says of the capability file `file`. */
 export interface CheckReport {
   wellFormed(file: Pick<WellFormed, 'capabilities' | 'identity' | 'workers' | 'databases'>): void;
   /** The database answers, and every capability has passed. */
@@ -39,7 +38,7 @@ interface Output {
 
 const NO_PLACE: WordsPlace = { file: undefined, isShown: false };
 
-/** Lines for people, as things become known. */
+/** Prints lines for people, as results come in. */
 export function textReport(
   file: string,
   offline: boolean,
@@ -88,7 +87,7 @@ export function textReport(
   };
 }
 
-/** One JSON object for programs, at the end. */
+/** Prints one JSON object for programs, at the end. */
 export function jsonReport(
   file: string,
   offline: boolean,

@@ -59,7 +59,7 @@ export async function devCommand(input: CommandInput, consoleAssets: () => strin
         showsCalls,
       });
   const showFindings = createShowFindings(display, file);
-  // What runs here is an agent: its log is that of every agent, unless the user names another.
+  // The log is that of every agent, unless the user names another.
   const log =
     named === undefined && problem === undefined
       ? createLog({ destination: logFile(home), standardError: NOBODY })
@@ -93,7 +93,7 @@ export async function devCommand(input: CommandInput, consoleAssets: () => strin
   const starting = servesGateway
     ? startGateway({ file: gatewayFile, port, keyName: KEY_NAME, claims: given.values('claim'), env })
     : undefined;
-  // It is awaited once the file has passed.
+  // Awaited only when the file has passed the checks.
   starting?.catch(() => {});
   try {
     const first = await check();
@@ -151,7 +151,7 @@ export async function devCommand(input: CommandInput, consoleAssets: () => strin
   }
 }
 
-/** In the console, too. */
+/** A display whose refusals the console shows, too. */
 function shownAlso(display: Display, author: AuthorConsole): Display {
   return {
     ...display,
@@ -168,7 +168,7 @@ function judge({ content, outcome, asked }: CheckedSave): PassedSave | RefusedSa
   return faults.length > 0 ? { content, faults } : { content, asked, ...outcome };
 }
 
-/** A save without a gateway: it is checked and nothing else. */
+/** Without a gateway a save is checked and not served. */
 function checksOf({
   file,
   display,

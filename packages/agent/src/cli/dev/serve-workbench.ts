@@ -15,7 +15,6 @@ import type { SaveEnd, WatchSaves } from '../../workbench/watch-saves.ts';
 import { openAgent, type OpenedAgent } from '../open-database.ts';
 
 export interface WorkbenchParts {
-  /** The capability file. */
   readonly file: string;
   readonly version: string;
   readonly first: PassedSave;
@@ -31,7 +30,7 @@ export interface WorkbenchParts {
   readonly untilSignal: () => Promise<NodeJS.Signals>;
 }
 
-/** The agent dials a gateway that listens already, on this machine. */
+/** Enough for a gateway that already listens on this machine. */
 const CONNECTED_WITHIN_MS = 10_000;
 
 /**
@@ -164,10 +163,9 @@ function savesOf(
   return { take, close: () => reloading.close() };
 }
 
-/** Shows what is allowed, and yet to be known. */
 type ShowFindings = (save: PassedSave) => void;
 
-/** Of each save only what the one before had not. */
+/** Shows warnings and findings of a save that the save before did not have. */
 export function createShowFindings(display: Display, file: string): ShowFindings {
   let shown: ReadonlySet<string> = new Set();
   return ({ findings, warnings }) => {

@@ -167,7 +167,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
   const passing = first.faults.length === 0 ? undefined : withoutFailing(proposal, first.faults);
   let last = first;
   if (passing !== undefined) {
-    // What the account may read stays as reader.sql says.
+    // The privileges of the account stay as in reader.sql.
     const { files: again } = composeFiles({ ...composed, proposal: passing });
     for (const { path, text } of again)
       if (path === CAPABILITY_FILE) attempt(() => writeFileSync(join(dir, path), text));
@@ -258,7 +258,7 @@ async function confirm(files: readonly FileToWrite[]): Promise<void> {
   }
 }
 
-/** All files or none: they are put in place when `before` has worked. */
+/** Writes all files or none, after `before` has succeeded. */
 async function writeFiles(
   dir: string,
   files: readonly FileToWrite[],

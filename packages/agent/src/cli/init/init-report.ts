@@ -3,7 +3,7 @@ import type { AuditFinding } from '../../start-up/report.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import type { Proposal } from '../../proposals/model.ts';
 
-/** What `svc-agent init` has done, as `--json` prints it. */
+/** As `svc-agent init --json` prints it. */
 export interface InitReport {
   readonly ok: boolean;
   readonly dry_run: boolean;
@@ -13,7 +13,7 @@ export interface InitReport {
   readonly tables: number;
   readonly capabilities: readonly string[];
   readonly left_out: readonly LeftOutEntry[];
-  /** Names of capabilities that were more than `--max`. */
+  /** Names of the capabilities beyond `--max`. */
   readonly beyond_max: readonly string[];
   /** Absent if the database has no accounts. */
   readonly account?: { readonly name: string; readonly created: boolean };
@@ -53,7 +53,6 @@ export function leftOutOf({ tables }: Proposal): readonly LeftOutEntry[] {
   ]);
 }
 
-/** For people: what there is now, what was left out, and what to do next. */
 export function initText(report: InitReport): string {
   const { dir, tables, capabilities, left_out, beyond_max: beyond, account, check } = report;
   const columns = left_out.filter(({ column }) => column !== undefined).length;

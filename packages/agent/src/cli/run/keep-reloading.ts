@@ -12,20 +12,18 @@ import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 
 export interface ReloadingAgent {
   readonly agent: RunningAgent;
-  /** The capability file. */
   readonly file: string;
-  /** What the checks of the start found; it is in the log already. */
+  /** What the checks at the start found and the log already has. */
   readonly found: Found;
-  /** What was read for the start. */
+  /** The files that were read for the start. */
   readonly files: FileDigests;
-  /** Whether what changes is taken up without a signal. */
   readonly watch: boolean;
 }
 
-/** What was refused because the database could not be used is tried again: no file may change when it can be. */
+/** A reload is tried again if the database could not be used: no file changes when it can. */
 const TRY_AGAIN_MS = 30_000;
 
-/** Takes up what the capability file and those that it names hold, when it is told to or when they change. */
+/** Reloads the capability file and the files that it names, when told to or when they change. */
 export function keepReloading({ agent, file, found, files, watch }: ReloadingAgent): {
   reload(): void;
   close(): void;
