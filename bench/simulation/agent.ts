@@ -1,5 +1,5 @@
 import { createLinkKeeper, type LinkKeeper } from '../../packages/agent/src/gateway-link/link-keeper.ts';
-import type { DialEnd } from '../../packages/agent/src/gateway-link/link-slots.ts';
+import type { DialEnd } from '../../packages/agent/src/gateway-link/back-off.ts';
 import type { Target } from '../../packages/agent/src/gateway-link/targets.ts';
 import type { AgentEnd, Gateway } from './gateway.ts';
 import type { VirtualClock } from './virtual-clock.ts';

@@ -7,12 +7,9 @@ import {
 } from '@svc/identity';
 import { JsonError, parseStrictJson, type Metadata } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
+import type { IdentityConfig } from '../config/model.ts';
 
-export interface IdentityRules {
-  readonly trust: 'token' | 'gateway';
-  readonly acceptsKeys: boolean;
-  readonly maxAgeSeconds?: number;
-}
+export type IdentityRules = Pick<IdentityConfig, 'trust' | 'acceptsKeys' | 'maxAgeSeconds'>;
 
 export type Identified =
   | { readonly kind: 'known'; readonly caller: Caller }
@@ -44,17 +41,8 @@ export function createIdentifyCaller(
     if (known !== undefined) return known;
     const { issuer, subject, clientId, claims, claimsJson } = token;
     const principal = tokenPrincipalId(issuer, subject);
-    const verifiedBy = 'token';
-    const caller: Caller = {
-      principal,
-      keyName: '',
-      issuer: issuer.issuer,
-      subject,
-      clientId,
-      claims,
-      claimsJson,
-      verifiedBy,
-    };
+    const who = { principal, keyName: '', issuer: issuer.issuer, subject, clientId };
+    const caller: Caller = { ...who, claims, claimsJson, verifiedBy: 'token' };
     callers.set(token, caller);
     return caller;
   }

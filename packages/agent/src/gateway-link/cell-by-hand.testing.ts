@@ -1,5 +1,6 @@
 import { createLinkKeeper, type LinkKeeper, type LinksShort } from './link-keeper.ts';
-import type { DialEnd, Fleet, Place } from './link-slots.ts';
+import type { DialEnd } from './back-off.ts';
+import type { Fleet, Place } from './link-slots.ts';
 import type { Target } from './targets.ts';
 
 /** How a balancer in front of the replicas chooses; `addresses`: there is none, the name has an address for each. */

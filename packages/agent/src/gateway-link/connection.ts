@@ -28,6 +28,7 @@ import {
   type IncomingCall,
   type LinkLoad,
 } from './call-session.ts';
+import type { DialEnd } from './back-off.ts';
 import type { Fleet, Place } from './link-slots.ts';
 
 /** One attempt to reach the gateway and, if it succeeds, the connection's whole life. */
@@ -42,7 +43,7 @@ export interface Connection {
   databasesChanged(): void;
 }
 
-export interface ConnectionEnd {
+export interface ConnectionEnd extends DialEnd {
   readonly reason: string;
   /** The agent has ended it, since it has replaced the link or needs none there. */
   readonly left: boolean;
@@ -50,14 +51,12 @@ export interface ConnectionEnd {
   readonly connId: string | undefined;
   /** As in `Welcomed`; undefined without a `welcome`. */
   readonly place: Place | undefined;
-  /** Milliseconds since `welcome`; 0 without one. */
-  readonly heldMs: number;
-  /** The gateway refused the key or the audience: only a change of configuration helps. */
-  readonly refused: boolean;
-  /** The worker of the gateway that this link reached takes no more links. */
-  readonly full: boolean;
-  /** How long the gateway asked to wait before the next try; 0 when it did not. */
-  readonly retryAfterMs: number;
+}
+
+interface Established {
+  readonly link: Link;
+  readonly session: CallSession;
+  readonly since: number;
 }
 
 /** What the gateway has said in its challenge and welcome. */
@@ -109,7 +108,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   });
   const helloBytes = sayHello(identity, randomBytes(32));
   let agreed: Agreed | undefined;
-  let established: { readonly link: Link; readonly session: CallSession; readonly since: number } | undefined;
+  let established: Established | undefined;
   let failure = '';
   let retryAfterMs = 0;
   let deadline: NodeJS.Timeout | undefined;
@@ -153,11 +152,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     established.link.sendQueue.sendControl({ type: 'databases', databases });
   }
 
-  function establish({ version, hasFleet, hasDatabases }: Agreed): {
-    link: Link;
-    session: CallSession;
-    since: number;
-  } {
+  function establish({ version, hasFleet, hasDatabases }: Agreed): Established {
     const link = createLink({
       socket: linkSocket(socket),
       version,

@@ -1,7 +1,7 @@
-import { afterGoAway, afterLoss, FRESH } from './back-off.ts';
+import { afterGoAway, afterLoss, FRESH, type DialEnd } from './back-off.ts';
 import { createLinkRenewal } from './link-renewal.ts';
 import { FRUITLESS_PER_LINK, jitter, ONE_LINK, planLinks, seekPause, SLOW_JITTER } from './link-slots.ts';
-import type { Aftermath, DialEnd, Fleet, Held, LinkPlan, Place, Slot } from './link-slots.ts';
+import type { Aftermath, Fleet, Held, LinkPlan, Place, Slot } from './link-slots.ts';
 import { createTargets, type Situation, type Target } from './targets.ts';
 
 /**

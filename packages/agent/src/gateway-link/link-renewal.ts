@@ -1,6 +1,6 @@
-import { afterLoss, FRESH, type BackOff } from './back-off.ts';
+import { afterLoss, FRESH, type BackOff, type DialEnd } from './back-off.ts';
 import { FRUITLESS_PER_LINK, jitter, seekPause, SLOW_JITTER } from './link-slots.ts';
-import type { Aftermath, DialEnd, Dialled, Held, Place, Slot, SlotState } from './link-slots.ts';
+import type { Aftermath, Dialled, Held, Place, Slot, SlotState } from './link-slots.ts';
 import type { Situation, Target, Targets } from './targets.ts';
 
 /**

@@ -8,16 +8,6 @@ export interface Place {
   readonly worker: number;
 }
 
-export interface DialEnd {
-  /** Since the welcome, 0 without one. */
-  readonly heldMs: number;
-  /** The gateway refused the key or the audience. */
-  readonly refused: boolean;
-  /** The worker takes no more links. */
-  readonly full: boolean;
-  readonly retryAfterMs: number;
-}
-
 /** What follows from the end of a connection; `left`: nothing. `retryInMs` is undefined if its end causes no dial. */
 export type Aftermath = 'left' | { readonly retryInMs: number | undefined };
 

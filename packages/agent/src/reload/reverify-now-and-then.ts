@@ -6,12 +6,6 @@ import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
 
-export interface ReverifyOptions {
-  /** What is served now; its `reverifyMs` is the interval. */
-  readonly serving: () => VerifiedAgent;
-  readonly observe: Observe;
-}
-
 /** Without capabilities that wait for their database. */
 function whatWasVerified({ config, prepared, unverified }: VerifiedAgent): AgentConfig {
   if (unverified.length === 0) return config;
@@ -28,7 +22,7 @@ function whatWasVerified({ config, prepared, unverified }: VerifiedAgent): Agent
 const LOOK_MS = 1000;
 
 /** Verifies again what is served, as often as its file says. Reports what does not pass any more, and changes nothing. */
-export function reverifyNowAndThen({ serving, observe }: ReverifyOptions): { close(): void } {
+export function reverifyNowAndThen(serving: () => VerifiedAgent, observe: Observe): { close(): void } {
   const closing = new AbortController();
   let timer: NodeJS.Timeout;
   let lastAt = performance.now();

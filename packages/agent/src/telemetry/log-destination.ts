@@ -1,22 +1,15 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readProblem } from '@svc/edge';
+import type { AgentConfig } from '../config/model.ts';
 import type { LogDestination } from './log.ts';
 
 export const LOG_FILE = 'svc-agent.log';
 const STANDARD_OUTPUT = 1;
-interface LogSettings {
-  readonly output: 'file' | 'stdout';
-  readonly maxSizeBytes: number;
-  readonly maxFiles: number;
-}
+type LogSettings = AgentConfig['logging'];
 
 /** For faults found before the file's own `logging` section is known. */
-const LOG_DEFAULTS: LogSettings = {
-  output: 'file',
-  maxSizeBytes: 10 * 1024 * 1024,
-  maxFiles: 5,
-};
+const LOG_DEFAULTS: LogSettings = { output: 'file', maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 };
 
 /** The log file in the folder of the agent. */
 export function logFile(
@@ -26,16 +19,12 @@ export function logFile(
   return { file: join(home, LOG_FILE), maxSizeBytes, maxFiles };
 }
 
-export interface RunningAgentLog {
-  readonly home: string;
-  readonly colour: boolean;
-  readonly warn: (line: string) => void;
-}
-
 /** As `logging.output` says; standard output if there cannot be a file. */
 export function logOfRunningAgent(
   logging: LogSettings | undefined,
-  { home, colour, warn }: RunningAgentLog,
+  home: string,
+  colour: boolean,
+  warn: (line: string) => void,
 ): LogDestination {
   const standardOutput = { descriptor: STANDARD_OUTPUT, colour };
   if (logging?.output === 'stdout') return standardOutput;

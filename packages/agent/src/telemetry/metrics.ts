@@ -1,4 +1,5 @@
 import type { AddDuration, MetricsRegister, Sample } from '@svc/edge';
+import type { Database } from '../databases/driver/driver.ts';
 import type { Observe } from './events.ts';
 
 /** Read at each scrape, so that calls pay nothing for it. */
@@ -17,10 +18,7 @@ export interface AgentState {
   readonly workerRestarts?: (() => number) | undefined;
 }
 
-interface DatabaseState {
-  readonly connections: Readonly<Record<'idle' | 'busy' | 'opening' | 'waiting', number>>;
-  readonly isUp: boolean;
-}
+type DatabaseState = Pick<Database, 'connections' | 'isUp'>;
 
 interface Series {
   readonly addDuration: AddDuration;
@@ -60,12 +58,7 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
   function seriesOf(capability: string): Series {
     const known = byCapability.get(capability);
     if (known !== undefined) return known;
-    const created: Series = {
-      addDuration: durationsOf([capability]),
-      outcomes: new Map(),
-      rows: 0,
-      bytes: 0,
-    };
+    const created = { addDuration: durationsOf([capability]), outcomes: new Map(), rows: 0, bytes: 0 };
     byCapability.set(capability, created);
     return created;
   }

@@ -70,7 +70,7 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
     },
   });
   const watching = watch ? watchFiles({ checked: () => checked, onChange: reloadChanged }) : undefined;
-  const reverifying = reverifyNowAndThen({ serving: () => agent.verified, observe });
+  const reverifying = reverifyNowAndThen(() => agent.verified, observe);
   return {
     reload: () => void reloading.reload('SIGHUP'),
     close() {

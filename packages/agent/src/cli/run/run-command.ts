@@ -14,7 +14,6 @@ import { withCheckedFile, type CheckedFile } from '../with-checked-file.ts';
 /** `svc-agent`: checks the capability file and answers calls until a signal comes. */
 export async function runCommand(input: CommandInput): Promise<ExitCode> {
   const { file, home, env } = input;
-  const warn = (line: string): unknown => complain(line);
   let files: FileDigests = {};
   let logName = 'the log';
   let isReloadAsked = false;
@@ -30,7 +29,7 @@ export async function runCommand(input: CommandInput): Promise<ExitCode> {
       file,
       toleratesAway: true,
       openLog(logging) {
-        const destination = logOfRunningAgent(logging, { home, colour: !env['NO_COLOR'], warn });
+        const destination = logOfRunningAgent(logging, home, !env['NO_COLOR'], (line) => complain(line));
         if ('file' in destination) logName = LOG_FILE;
         return createLog({ destination, standardError: process.stderr });
       },
