@@ -1,3 +1,5 @@
+import { RESULT_MAX_BYTES } from '@svc/protocol';
+import type { AgentConfig } from '../config/model.ts';
 import { createCallerLoads, type CallerLoads } from './caller-loads.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';
 import { createResultMemory, type ResultMemory } from './result-memory.ts';
@@ -19,21 +21,18 @@ export interface Admissions {
   readonly queued: number;
 }
 
-export interface AdmissionBounds {
-  readonly running: number;
-  readonly queued: number;
-  readonly resultBytes: number;
-}
-
-export function createAdmissions({ running, queued, resultBytes }: AdmissionBounds): Admissions {
+export function createAdmissions({
+  maxConcurrentRequests,
+  queueSize,
+}: Pick<AgentConfig['runtime'], 'maxConcurrentRequests' | 'queueSize'>): Admissions {
   const admissions = new Map<string, Admission>();
-  let bounds: readonly [running: number, queued: number] = [running, queued];
+  let bounds: readonly [running: number, queued: number] = [maxConcurrentRequests, queueSize];
 
   function add(database: string): Admission {
     const admission = {
       callerLoads: createCallerLoads(),
       concurrencyLimit: createConcurrencyLimit(...bounds),
-      resultMemory: createResultMemory(resultBytes),
+      resultMemory: createResultMemory(RESULT_MAX_BYTES),
     };
     admissions.set(database, admission);
     return admission;

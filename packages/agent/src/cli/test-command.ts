@@ -36,17 +36,15 @@ export async function testCommand({ given, file, json, log }: CommandInput): Pro
         if (reporter === 'junit') process.stdout.write(junitReport(nothing, faults));
       },
     },
-    (checked) => makeCalls(checked, { file, names: given.operands, reporter }),
+    (checked) => makeCalls(checked, file, given.operands, reporter),
   );
 }
 
 async function makeCalls(
   { outcome, log, refuse }: CheckedFile,
-  {
-    file,
-    names,
-    reporter,
-  }: { readonly file: string; readonly names: readonly string[]; readonly reporter: Reporter },
+  file: string,
+  names: readonly string[],
+  reporter: Reporter,
 ): Promise<ExitCode> {
   if (outcome.step === 'readable') throw new Error('cannot test: the database has not been asked');
   const { verified } = outcome;

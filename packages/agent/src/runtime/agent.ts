@@ -10,7 +10,7 @@ import {
   type ProxyVariables,
 } from '@svc/edge';
 import { createHttpsFetch, createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
-import { agentKeyId, privateKeyFromSeed, rawPublicKey, RESULT_MAX_BYTES } from '@svc/protocol';
+import { agentKeyId, privateKeyFromSeed, rawPublicKey } from '@svc/protocol';
 import { createAdmissions } from '../calls/admissions.ts';
 import { createIdentifyCaller } from '../calls/identify-caller.ts';
 import { createRunCall } from '../calls/run-call.ts';
@@ -59,11 +59,7 @@ export async function startAgent(
   const { runtime, gateway } = config;
   const isNamed = !Object.hasOwn(config.databases, UNNAMED);
   const set = await prepareSet(verified, databasesOf(opened));
-  const admissions = createAdmissions({
-    running: runtime.maxConcurrentRequests,
-    queued: runtime.queueSize,
-    resultBytes: RESULT_MAX_BYTES,
-  });
+  const admissions = createAdmissions(runtime);
   const instanceId = randomUUID();
   const traces =
     config.traces &&

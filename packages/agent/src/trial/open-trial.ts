@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createAbort } from '@svc/edge';
-import { DEFAULT_SERVICE, RESULT_MAX_BYTES, type AgentErrorCode } from '@svc/protocol';
+import { DEFAULT_SERVICE, type AgentErrorCode } from '@svc/protocol';
 import { createAdmissions } from '../calls/admissions.ts';
 import { createRunCall } from '../calls/run-call.ts';
 import { prepareSet } from '../calls/served-set.ts';
@@ -80,11 +80,7 @@ export async function openTrial(
               : { kind: 'known', caller };
           },
         }),
-    admissions: createAdmissions({
-      running: runtime.maxConcurrentRequests,
-      queued: runtime.queueSize,
-      resultBytes: RESULT_MAX_BYTES,
-    }),
+    admissions: createAdmissions(runtime),
     observe: (event) => {
       observe?.(event);
       if (event.event === 'call' && event.detail !== undefined) details.set(event.request_id, event.detail);

@@ -21,7 +21,7 @@ import { watchSaves, type SaveEnd, type WatchSaves } from '../../workbench/watch
 import { complain, crashDetail, EXIT, type CommandInput, type ExitCode } from '../command.ts';
 import { detailsOf, NOBODY } from '../command-log.ts';
 import { logFaults, printFaults } from '../print-faults.ts';
-import { serveWorkbench, createShowFindings, type WorkbenchParts } from './serve-workbench.ts';
+import { createShowFindings, serveWorkbench, type Saves } from './serve-workbench.ts';
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 
 const USUAL_PORT = '8080';
@@ -114,7 +114,7 @@ export async function devCommand(input: CommandInput, consoleAssets: () => strin
     author = opened;
     // Without a listener for SIGHUP, closing the terminal would leave everything running.
     const untilSignal = (): Promise<NodeJS.Signals> => firstSignal(EXIT.failure, ['SIGHUP']);
-    const saves = {
+    const saves: Saves = {
       file,
       display: shownAlso(display, opened),
       showFindings(save: PassedSave) {
@@ -169,13 +169,7 @@ function judge({ content, outcome, asked }: CheckedSave): PassedSave | RefusedSa
 }
 
 /** Without a gateway a save is checked and not served. */
-function checksOf({
-  file,
-  display,
-  showFindings,
-  log,
-  check,
-}: Pick<WorkbenchParts, 'file' | 'display' | 'showFindings' | 'log' | 'check'>): () => Promise<SaveEnd> {
+function checksOf({ file, display, showFindings, log, check }: Saves): () => Promise<SaveEnd> {
   return async () => {
     const startedAt = performance.now();
     const checked = await check().catch((error: unknown): RefusedSave => ({

@@ -14,17 +14,22 @@ import { GatewayFailed, type WorkbenchGateway } from '../../workbench/start-gate
 import type { SaveEnd, WatchSaves } from '../../workbench/watch-saves.ts';
 import { openAgent, type OpenedAgent } from '../open-database.ts';
 
-export interface WorkbenchParts {
+/** What checks and shows saves. */
+export interface Saves {
   readonly file: string;
+  readonly display: Display;
+  /** Shows warnings and findings of a save that the save before did not have. */
+  readonly showFindings: (save: PassedSave) => void;
+  readonly log: Log;
+  readonly check: () => Promise<PassedSave | RefusedSave>;
+}
+
+export interface WorkbenchParts extends Saves {
   readonly version: string;
   readonly first: PassedSave;
   readonly gateway: WorkbenchGateway;
   /** With the token that opens it. */
   readonly consoleUrl: string;
-  readonly display: Display;
-  readonly showFindings: ShowFindings;
-  readonly log: Log;
-  readonly check: () => Promise<PassedSave | RefusedSave>;
   readonly env: ProxyVariables;
   readonly watch: WatchSaves;
   readonly untilSignal: () => Promise<NodeJS.Signals>;
@@ -49,7 +54,7 @@ export async function serveWorkbench(
     if (event.event === 'database_back') display.note(`${databaseOf(event)} is back`);
     if (event.event === 'database_away') display.note(`${databaseOf(event)} is away: ${event.reason}`);
     if (event.event === 'database_refused')
-      display.note(`${databaseOf(event)} is back, and is refused until the next save: ${event.message}`);
+      display.note(`${databaseOf(event)} is back, but is refused until the next save: ${event.message}`);
   };
   const ownLog = {
     observe,
@@ -113,7 +118,7 @@ function untilConnected(
   onRecord: (record: Readonly<Record<string, unknown>>) => void,
 ): Promise<undefined> {
   return new Promise((resolve, reject) => {
-    const late = new GatewayFailed('the agent does not get through to its gateway; its log says why');
+    const late = new GatewayFailed('the agent cannot connect to its gateway; its log says why');
     const timer = setTimeout(() => reject(late), CONNECTED_WITHIN_MS);
     gateway.onRecord((record) => {
       if (record['event'] === 'agent_connected') {
@@ -125,7 +130,7 @@ function untilConnected(
   });
 }
 
-/** Serves a save that passes. */
+/** `take` checks a save, and serves it if it passes. */
 function savesOf(
   agent: RunningAgent,
   { file, gateway, display, showFindings, check }: WorkbenchParts,
@@ -163,10 +168,7 @@ function savesOf(
   return { take, close: () => reloading.close() };
 }
 
-type ShowFindings = (save: PassedSave) => void;
-
-/** Shows warnings and findings of a save that the save before did not have. */
-export function createShowFindings(display: Display, file: string): ShowFindings {
+export function createShowFindings(display: Display, file: string): Saves['showFindings'] {
   let shown: ReadonlySet<string> = new Set();
   return ({ findings, warnings }) => {
     const notes = new Set(warnings.map(({ path, message }) => `warning: ${path}: ${message}`));
