@@ -1,16 +1,14 @@
 import type { CallerShare } from '../databases/driver/driver.ts';
 
 /**
- * Who has calls at the agent or had some lately, and how much of what is scarce, slots of `max_concurrent_requests` and
- * connections of the database, each may take.
+ * Decides how many slots of `max_concurrent_requests` and connections of the database each caller may take.
  *
- * A caller that is alone may take all. Beside others, those that have calls now or called steadily of late, it leaves room
- * for what they lately had at once:
- *   - where its calls take long, or nothing is known of them yet, it takes no more than an equal share, and what the
- *     others lately left of theirs: a call of another then finds a slot and a connection free at once, instead of
- *     waiting for one of these to end;
- *   - where its calls are over soon, it leaves an eighth. Those that wait for it wait for milliseconds only, and the
- *     eighth is there for others should its calls turn out to take long.
+ * A caller that is alone may take all. Otherwise it leaves room for as many calls as the others lately had at once, if they
+ * have calls now or have called steadily:
+ *   - a caller of long calls, or one whose calls are not known yet, takes at most an equal share and what the others lately
+ *     left of theirs, so that another caller's next call finds a slot and a connection at once;
+ *   - a caller of short calls leaves an eighth. Others wait for its calls for milliseconds only, and have the eighth if its
+ *     calls turn out to take long.
  */
 export interface CallerLoads {
   /** To be called for each call: a caller without calls is forgotten after a while. */
@@ -74,10 +72,7 @@ export function createCallerLoads(now: () => number = () => performance.now()): 
     }
   }
 
-  /**
-   * The most that a caller can be given so that none which wants as much has less, and none which wants less lacks any;
-   * Infinity where all can have what they want.
-   */
+  /** The fair share of a caller: those who want less get all they want. Infinity if everyone can have what they want. */
   function shareOf(capacity: number): number {
     const known = shares.get(capacity);
     if (known !== undefined) return known;

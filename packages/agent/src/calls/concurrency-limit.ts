@@ -3,8 +3,8 @@ import type { CallerLoad } from './caller-loads.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
- * Bounds what runs at once (`runtime.max_concurrent_requests`) and what waits for it (`runtime.queue_size`). Callers take
- * turns, the calls of each come in their order, and how many of each run is bounded by its share: see `CallerLoads`.
+ * Bounds running calls (`runtime.max_concurrent_requests`) and waiting calls (`runtime.queue_size`). Callers take turns, the
+ * calls of each keep their order, and each caller's running calls are bounded by its share: see `CallerLoads`.
  */
 export interface ConcurrencyLimit {
   /**

@@ -21,10 +21,7 @@ export type Identified =
 /** Identifies the caller from the metadata of a call. A promise only if keys must be fetched first. */
 export type IdentifyCaller = (metadata: Metadata, capability: string) => Identified | Promise<Identified>;
 
-/**
- * How much older a token may be than `max_age`: the clock of the agent may be ahead of the gateway's, which refuses an
- * older one without this allowance and tells its caller to fetch another.
- */
+/** A token may be so much older than `max_age`: the agent's clock may be ahead of the gateway's, which checks it exactly. */
 const AGE_SLACK_SECONDS = 30;
 
 /** With `trust: token` only the token identifies the caller, whatever else the gateway sends. */

@@ -3,10 +3,10 @@ import type { CallerLoad } from './caller-loads.ts';
 import { waitFor } from './wait-for.ts';
 
 /**
- * Bounds the memory of results from before their query runs until the gateway has taken them. A result that may be
- * large reserves its maximum, and waits for that before its call takes a slot. Small results have as much memory of
- * their own and wait only while other small results fill it. So neither kind keeps the other waiting. Callers take turns for
- * large ones, and beside others none holds more than half of their memory, or one result.
+ * Bounds the memory of results, from before their query runs until the gateway has taken them. A result that may be large
+ * reserves its maximum, before its call takes a slot. Small results have as much memory of their own, and wait only while
+ * other small results fill it, so neither kind waits for the other. Callers take turns for large results. If there are
+ * several callers, none holds more than half of their memory, or one result.
  */
 export interface ResultMemory {
   /** Undefined if the result cannot be large: see `waitForSmall`. Never rejects. `waitMs` is how long waiting makes sense. */

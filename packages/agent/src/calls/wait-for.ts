@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from '@svc/edge';
 
 /**
- * Resolves with what `settle` is called with first, and not later than after `waitMs` or when the signal is aborted.
- * `begin` begins the wait, and returns what ends it: called with each outcome, which only the first time resolves anything.
+ * Resolves with the first outcome: what `settle` is called with, that `waitMs` are over, or that the signal is aborted.
+ * `begin` begins to wait, and returns what ends the waiting, whatever the outcome; it may be called again.
  */
 export function waitFor<T>(
   waitMs: number,

@@ -19,10 +19,9 @@ import {
   type RequestFrame,
 } from '@svc/protocol';
 
-/** A call as it reached the agent. */
 export interface IncomingCall {
   readonly capability: string;
-  /** JSON object, not yet trusted. */
+  /** A JSON object that is not checked yet. */
   readonly params: Uint8Array;
   readonly timeoutMs: number;
   readonly metadata: Metadata;
@@ -36,7 +35,7 @@ export type CallOutcome =
       readonly rows: Uint8Array;
       readonly count: number;
       readonly truncated: boolean;
-      /** To be called once, when the rows have left or will not. */
+      /** To be called once, when the rows have left or never will. */
       readonly release: () => void;
     }
   | {
@@ -52,21 +51,19 @@ export type HandleCall = (call: IncomingCall) => Promise<CallOutcome>;
 /** The agent's side of one authenticated connection. */
 export interface CallSession {
   receive(frame: LinkFrame): void;
-  /** To be called when the link is lost: aborts everything that runs for it. */
+  /** To be called when the link is lost: aborts its running calls. */
   ended(): void;
-  /** Calls that arrived and have no answer yet. */
   readonly inFlight: number;
   /** Resolves once no call is in flight and every answer has left. */
   idle(): Promise<void>;
 }
 
-/** What the calls of one link take. */
 export interface LinkLoad {
   /** Calls whose answers have not left. */
   readonly calls: number;
-  /** Of answers that wait for credit or for the network. */
+  /** Bytes of answers that wait for credit or for the network. */
   readonly answerBytes: number;
-  /** Of parameters that were announced and have not arrived. */
+  /** Bytes of parameters that were announced and have not arrived. */
   readonly arrivingBytes: number;
 }
 
@@ -74,21 +71,21 @@ export interface CallSessionOptions {
   readonly link: () => Link;
   readonly handle: HandleCall;
   readonly maxInflight: number;
-  /** Of all links of the agent, this one included from here to its end. */
+  /** Those of all links of the agent; this session adds and removes its link's. */
   readonly loads: Set<LinkLoad>;
   /** The gateway will send no further call. */
   readonly onGoAway: () => void;
-  /** Absent where the feature was not agreed on. */
+  /** Absent if the gateway lacks the feature. */
   readonly onFleet?: (frame: FleetFrame) => void;
 }
 
-/** Control frames that may wait unread beyond two for each open call, a credit and an error. */
+/** Control frames that may wait unread, besides a credit and an error for each open call. */
 const SPARE_CONTROLS = 4000;
 
 interface Running {
   readonly abort: ReturnType<typeof createAbort>;
   readonly request: RequestFrame;
-  /** Absent when the request held all of its parameters. */
+  /** Undefined if the request contained all parameters. */
   readonly body: Body | undefined;
 }
 
@@ -96,7 +93,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
   const calls = createCallTable<Running>();
   const waiters: (() => void)[] = [];
   let lastId = 0;
-  /** Bytes of parameters announced and not yet received, of all calls together: at most what one call may have. */
+  /** The sum for all calls is at most what one call may have. */
   let arrivingBytes = 0;
 
   function fail(id: number, code: AgentErrorCode, message: string, notStarted: boolean): void {
@@ -110,7 +107,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
       link.end(CLOSE.protocol_error, 'the gateway does not read');
   }
 
-  /** An answer that the gateway has not taken yet counts like a call that runs: both hold memory. */
+  /** An answer that the gateway has not taken yet counts like a running call: both hold memory. */
   const load: LinkLoad = {
     get calls() {
       return calls.size + options.link().sendQueue.queuedBodies;
@@ -124,7 +121,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
   };
   options.loads.add(load);
 
-  /** Each link has place for as many calls as the agent takes; what they take together has bounds of its own. */
+  /** One link may have as many calls as the agent accepts; all links together have other bounds. */
   function isBusy(laterBytes: number): boolean {
     if (load.calls >= options.maxInflight) return true;
     let [ofAll, answerBytes, laterBytesOfAll] = [0, 0, laterBytes];
@@ -133,7 +130,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
       answerBytes += one.answerBytes;
       laterBytesOfAll += one.arrivingBytes;
     }
-    // What runs and waits is bounded where slots are given out, fairly among callers; answers may be as many again.
+    // Running and waiting calls are bounded fairly among callers elsewhere; there may be as many answers again.
     return (
       ofAll >= 2 * options.maxInflight || answerBytes > RESULT_MAX_BYTES || laterBytesOfAll > PARAMS_MAX_BYTES
     );
@@ -167,7 +164,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
     const { capability, timeoutMs, metadata } = running.request;
     const call = { capability, params, timeoutMs, metadata, signal: running.abort.signal };
     void options.handle(call).then((outcome) => {
-      // The call was cancelled meanwhile, or the link is lost: nobody waits for the outcome.
+      // The call was cancelled, or the link was lost: nothing waits for the outcome.
       if (calls.get(id) !== running) {
         if (outcome.kind === 'result') outcome.release();
         return;
@@ -223,7 +220,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
         wakeIfIdle();
         return;
       }
-      // Refused or cancelled while its parameters were still on their way.
+      // The call was refused or cancelled while its parameters were arriving.
       if (running === undefined) return;
       const { body } = running;
       if (body === undefined) throw new ProtocolError('data after the end of its parameters');

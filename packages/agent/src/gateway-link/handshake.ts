@@ -12,7 +12,7 @@ import {
   type ProtocolVersion,
 } from '@svc/protocol';
 
-/** What the agent sends of itself; PROTOCOL.md, "Handshake". */
+/** What the agent tells about itself: PROTOCOL.md, "Handshake". */
 export interface AgentIdentity {
   readonly instanceId: string;
   readonly keyId: string;
@@ -20,9 +20,9 @@ export interface AgentIdentity {
   readonly audience: string;
   readonly maxInflight: number;
   readonly manifestSha256: string;
-  /** Whom it believes who calls, where its file asks; then it needs version 2, which says who calls. */
+  /** Whether tokens or the gateway identify callers, if the file asks; then only version 2, which transmits callers, will do. */
   readonly trust: 'token' | 'gateway' | undefined;
-  /** The service whose calls it takes, where its file names one. */
+  /** The service whose calls it accepts, if its file names one. */
   readonly service?: string;
 }
 
@@ -30,7 +30,7 @@ function offeredVersions({ trust }: AgentIdentity): readonly ProtocolVersion[] {
   return trust === undefined ? PROTOCOL_VERSIONS : [2];
 }
 
-/** The agent's half of the handshake as pure steps. `nonce` is 32 fresh random bytes. */
+/** `nonce` is 32 fresh random bytes. */
 export function sayHello(identity: AgentIdentity, nonce: Uint8Array): Buffer {
   const hello: Hello = {
     type: 'hello',
@@ -48,7 +48,6 @@ export function sayHello(identity: AgentIdentity, nonce: Uint8Array): Buffer {
   return Buffer.from(JSON.stringify(hello));
 }
 
-/** What the gateway says of itself, and the version that is spoken. */
 export interface Agreed {
   readonly challenge: Challenge;
   readonly version: ProtocolVersion;
@@ -56,7 +55,7 @@ export interface Agreed {
   readonly hasDatabases: boolean;
 }
 
-/** Throws ProtocolError when the gateway chose a version that was not offered. */
+/** Throws ProtocolError if the gateway chose a version that was not offered. */
 export function readChallenge(challengeBytes: Uint8Array, identity: AgentIdentity): Agreed {
   const challenge = parseChallenge(challengeBytes);
   const version = offeredVersions(identity).find((offered) => offered === challenge.version);

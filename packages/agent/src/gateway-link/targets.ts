@@ -1,26 +1,26 @@
-/** Where to dial: neither is the host name of the URL, wherever that leads. */
+/** Where to dial. Without both fields: the host name of the URL. */
 export interface Target {
-  /** One of the addresses of that name. */
+  /** One of the addresses of the host name. */
   readonly address?: string;
-  /** For `{replica}` in the URL. */
+  /** Replaces `{replica}` in the URL. */
   readonly replica?: number;
 }
 
-/** Ways to the replicas of a gateway, and what came of dialling them. */
+/** The targets of a gateway, and what dialling them has shown. */
 export interface Targets {
-  /** Where to dial next; `linksTo` says how many links to a replica are held or about to be. */
+  /** Where to dial next; `linksTo` counts the links to a replica that are held or being made. */
   choose(situation: Situation): Target;
   reached(target: Target, replicaId: string, linksTo: Situation['linksTo']): void;
   failed(target: Target): void;
-  /** Whether each way leads to a replica of its own whose links are all held, so that dialling finds nothing more. */
+  /** Whether each target leads to a replica of its own whose links are all held, so that more dials find nothing. */
   isExhausted(situation: Situation): boolean;
-  /** The addresses that the name has now; true where one is new. */
+  /** Takes the present addresses of the name; true if one is new. */
   resolved(addresses: readonly string[]): boolean;
 }
 
 export interface Situation {
   readonly now: number;
-  /** Undefined before a gateway has said it. */
+  /** Undefined before a gateway has told it. */
   readonly replicaCount: number | undefined;
   readonly linksPerReplica: number;
   readonly linksTo: (replicaId: string) => number;
@@ -29,25 +29,25 @@ export interface Situation {
 interface Way {
   readonly target: Target;
   dialledAt: number;
-  /** Where it led last, and how often in a row. */
+  /** The replica that it reached last, and how often in a row. */
   replicaId: string | undefined;
   visits: number;
   /** In a row. */
   failures: number;
 }
 
-/** A way that fails so often is tried only after those that may lead somewhere. */
+/** A target with more failures is tried only after others. */
 const FAILURES_MAX = 2;
-/** A way that led to one replica so often always does: behind a balancer of n replicas, one in n would do so by chance. */
+/** A target that led to one replica so often is taken to lead to no other, unless a balancer shows. */
 const SURE_AFTER = 2;
-/** Before the number of replicas is known: the highest number that is tried, between tries of number 0. */
+/** Numbers of replicas to try, alternating with 0, before their number is known. */
 const REPLICAS_GUESSED = 16;
 
 export function createTargets(namesReplicas: boolean): Targets {
   const ways = new Map<string, Way>();
   let addresses: readonly string[] = [];
   let guesses = 0;
-  /** A way has led to another replica while the one before was there: behind it is a balancer. */
+  /** A target has led to another replica although the one before was there: it is a balancer. */
   let isBalanced = false;
 
   function wayOf(target: Target): Way {
@@ -62,7 +62,7 @@ export function createTargets(namesReplicas: boolean): Targets {
   const isFull = ({ replicaId }: Way, { linksPerReplica, linksTo }: Situation): boolean =>
     replicaId !== undefined && linksTo(replicaId) >= linksPerReplica;
 
-  /** The lowest is dialled first. */
+  /** The target with the lowest rank is dialled first. */
   function rank(way: Way, situation: Situation): number {
     if (isBalanced) return 0;
     if (isFull(way, situation)) return way.visits < SURE_AFTER ? 2 : 3;

@@ -12,10 +12,7 @@ export interface MessageFields {
 
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Cuts the bytes of a stream, given piece by piece, into the messages of a `MessageWriter`. `checkLength` is called with the
- * length of each before room is made for it.
- */
+/** Reads the messages of a `MessageWriter` from pieces of a stream. `checkLength` is called before memory is allocated. */
 export function createMessageReader(
   onMessage: (kind: number, fields: MessageFields) => void,
   checkLength: (bytes: number) => void = () => {},

@@ -9,8 +9,8 @@ const SPARE_BLOCKS_MAX = 4;
 const COPIED_MAX_BYTES = 16_384;
 
 /**
- * Puts messages together as bytes, and writes all of one turn of the event loop at its end: a write for each would cost
- * more than all else that a call takes here.
+ * Encodes messages, and writes all messages of one turn of the event loop at its end: a write for each would cost more than
+ * everything else that a call costs here.
  */
 export interface MessageWriter {
   /** Begins a message whose fields take at most this many bytes. No other message may begin before `end`. */

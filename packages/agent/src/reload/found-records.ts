@@ -14,9 +14,8 @@ export function recordsOf({ warnings, findings }: Found): readonly FoundRecord[]
 }
 
 /**
- * Records what was not found the last time; what is found again is not told again. What is found of one database does not
- * end what was found of the others. Returns whether any of it is about the
- * account.
+ * Records what was not found the last time. What is found about one database does not replace what is known about the
+ * others. Returns whether anything new is about an account.
  */
 export function createNewsOf(
   atStart: Found,

@@ -10,10 +10,7 @@ interface Kept {
   readonly isDescriptionStale: boolean;
 }
 
-/**
- * A database that is away at a reload keeps those of its capabilities that the file has not changed: they were verified,
- * and the loss of a database does not end that.
- */
+/** A database that is away at a reload keeps its unchanged capabilities: they were verified before. */
 export function keepServed(before: VerifiedAgent, after: VerifiedAgent): Kept {
   const away = new Set(
     after.unverified.flatMap(({ name }) => {

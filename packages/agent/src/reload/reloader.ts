@@ -47,8 +47,8 @@ export interface Reloader {
 }
 
 /**
- * Takes up what the files hold, all of it or nothing. One at a time and in order: what changes while it is being checked
- * is checked next, once however often it has changed, so that nothing older ever takes the place of something newer.
+ * Reloads the files, all or nothing, one reload after the other. Changes during a check cause one more check, however many
+ * they are, so that nothing older ever replaces something newer.
  */
 export function createReloader(options: ReloaderOptions): Reloader {
   const closing = new AbortController();

@@ -20,8 +20,8 @@ const INTERVAL_MS = 1000;
 const SETTLE_MS = 100;
 
 /**
- * Looks each second whether files hold something else than when they were checked. What they hold counts and nothing else of
- * them: they are replaced, and links led elsewhere, in ways that no notice of the operating system tells.
+ * Compares the contents of files with those that were checked, every second. The operating system does not report all ways
+ * in which files are replaced and links changed.
  */
 export function watchFiles({
   checked,

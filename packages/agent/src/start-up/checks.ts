@@ -29,10 +29,7 @@ import type {
   VerifiedAgent,
 } from './report.ts';
 
-/**
- * Checks the file, then its statements, on the database unless `offline`, and reports what it finds.
- * When it has resolved, everything is reported and no connection is open.
- */
+/** Checks the file, then its statements, on the database unless `offline`. Resolves when all is reported and closed. */
 export async function runStartUpChecks(
   { file, content, offline, only, lint = false, toleratesAway = false, isRunning = false }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,

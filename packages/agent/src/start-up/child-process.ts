@@ -28,8 +28,8 @@ export function checksCode(): OwnCode {
 }
 
 /**
- * A child process that runs checks: in this process, or in a thread of it, the parsers and what they made would stay in
- * memory for as long as the agent runs. The child ends when its channel is closed, which the end of this process does, too.
+ * A child process that runs checks: in this process, or in a thread of it, the parsers would stay in memory for as long as
+ * the agent runs. The child ends when its channel is closed, which the end of this process does, too.
  */
 export interface ChecksProcess {
   /** False once the process is over. */

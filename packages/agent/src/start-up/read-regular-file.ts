@@ -7,8 +7,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * Reads a file for an agent that runs already. Anything may have taken its place by now: reading a pipe or a device need not
- * end, and no call would be answered meanwhile. Throws what `readFileSync` throws, and errors with codes of that kind.
+ * Reads a file for a running agent. A pipe or a device may have replaced it: reading that may never end, and no call would be
+ * answered meanwhile. Throws the errors of `readFileSync`, and others with codes of their kind.
  */
 export function readRegularFile(name: string): Uint8Array {
   const descriptor = openSync(name, READ_ONLY);

@@ -32,9 +32,9 @@ const NEW_FILE_MODE = 0o600;
 const LINE_END = 0x0a;
 
 /**
- * A file of lines that stays one whatever happens to its disk or its name: a batch that the disk cuts off is cut
- * back to its last whole line, and the rest is tried until it is written. Libraries for log files drop a batch that
- * failed, and cannot tell how much of it stands in the file.
+ * A file of whole lines, whatever happens to its disk or its name. A batch that the disk cuts off is cut back to its last
+ * whole line, and the rest is retried until it is written. Libraries for log files drop a failed batch, and do not tell how
+ * much of it is in the file.
  */
 export function rotatingFile(options: RotatingFileOptions): RotatingFile {
   const { file, sizeBytes, maxFiles, onBroken, onRecovered, onStuck } = options;

@@ -9,10 +9,7 @@ import {
 import type { CallEvent } from './events.ts';
 
 export interface AgentTraces extends Pick<Traces, 'dropped' | 'close'> {
-  /**
-   * Makes the span of a call that has ended, where its trace is recorded; `traceparent` is the span at the gateway. Returns
-   * what the record of the call says of it.
-   */
+  /** Makes the span of a call, if its trace is recorded, below the gateway's span. Returns fields for the call's record. */
   end(traceparent: string | undefined, call: CallEvent, ran: RanQuery): TraceRecord;
 }
 

@@ -1,9 +1,9 @@
 import type { CallerShare } from '../databases/driver/driver.ts';
 
 /**
- * What a caller may take of the connections of one worker, as it was known when this was sent. The shares are those of
- * `calls/caller-loads`, which sees the calls of all workers: each worker keeps free of its own connections what the others
- * who call lately had at once, so that wherever the next call of one of them goes, there is a connection for it.
+ * What a caller may take of the connections of one worker. The shares are those of `calls/caller-loads`, which sees the calls
+ * of all workers: each worker keeps as many connections free as other callers lately used at once, so that their next
+ * calls find one in every worker.
  */
 export interface ShareValues {
   /** The caller's number. */

@@ -20,9 +20,9 @@ export function sumOf(states: readonly DatabaseConnections[]): DatabaseConnectio
 }
 
 /**
- * It is lost when a worker has lost it and none has a connection left; one that had nothing to do does not notice. It is
- * back when the first worker that missed it has a connection, or when none misses it any more: a connection of one that
- * did not miss it may be one that it has lost and not yet noticed.
+ * The database is lost when a worker has lost it and no worker has a connection; an idle worker does not notice a loss. It is
+ * back when the first worker that had lost it has a connection, or when no worker misses it any more. A connection of
+ * another worker proves nothing: it may be lost unnoticed.
  */
 export function createDatabaseLoss(
   onChange: (change: DatabaseChange) => void,
