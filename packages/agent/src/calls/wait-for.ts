@@ -1,8 +1,8 @@
 import type { AbortSignalLike } from '@svc/edge';
 
 /**
- * Resolves with the first outcome: what `settle` is called with, that `waitMs` are over, or that the signal is aborted.
- * `begin` begins to wait, and returns what ends the waiting, whatever the outcome; it may be called again.
+ * Resolves with what `settle` is called with, with `late` after `waitMs`, or with `aborted`: whichever comes first. `begin`
+ * begins the wait and returns the function that ends it, which is called with the outcome, and may be called again.
  */
 export function waitFor<T>(
   waitMs: number,

@@ -210,15 +210,17 @@ type SentError =
   | { readonly stack: string };
 
 export function writeAnswer(writer: MessageWriter, id: number, answer: unknown): void {
-  writer.begin(FROM_WORKER.answer, 4);
-  writer.number(id);
-  writer.end(serialize(answer));
+  writeReply(writer, FROM_WORKER.answer, id, answer);
 }
 
 export function writeFailed(writer: MessageWriter, id: number, error: unknown): void {
-  writer.begin(FROM_WORKER.failed, 4);
+  writeReply(writer, FROM_WORKER.failed, id, sentErrorOf(error));
+}
+
+function writeReply(writer: MessageWriter, kind: number, id: number, data: unknown): void {
+  writer.begin(kind, 4);
   writer.number(id);
-  writer.end(serialize(sentErrorOf(error)));
+  writer.end(serialize(data));
 }
 
 function sentErrorOf(error: unknown): SentError {
@@ -232,10 +234,7 @@ function sentErrorOf(error: unknown): SentError {
 export function readFailed(fields: MessageFields): Error {
   const sent: SentError = deserialize(fields.rest());
   if ('stack' in sent) return Object.assign(new Error(), { stack: sent.stack });
-  const cause = sent.cause === undefined ? {} : { cause: new Error(sent.cause) };
-  return new DatabaseError(sent.kind, sent.message, {
-    advice: sent.advice,
-    sqlState: sent.sqlState,
-    ...cause,
-  });
+  const { kind, message, advice, sqlState, cause } = sent;
+  const known = { advice, sqlState, ...(cause === undefined ? {} : { cause: new Error(cause) }) };
+  return new DatabaseError(kind, message, known);
 }

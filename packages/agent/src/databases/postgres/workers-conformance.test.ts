@@ -1,7 +1,7 @@
 import type { OwnCode } from '@svc/edge';
 import { beforeAll, describe } from 'vitest';
 import { openWorkerDatabase } from '../../workers/worker-database.ts';
-import { workerCode } from '../../workers/worker-code.fixture.ts';
+import { workerCode } from '../../workers/worker-code.testing.ts';
 import { describeDriver } from '../conformance/describe-driver.testing.ts';
 import { dialectOf } from './conformance.fixture.ts';
 

@@ -2,7 +2,7 @@ import { testDatabase } from '@svc/testkit';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCallerLoads, type CallerLoad } from '../../calls/caller-loads.ts';
 import { createConcurrencyLimit } from '../../calls/concurrency-limit.ts';
-import { workerCode } from '../../workers/worker-code.fixture.ts';
+import { workerCode } from '../../workers/worker-code.testing.ts';
 import { openWorkerDatabase } from '../../workers/worker-database.ts';
 import type { Query } from '../driver/driver.ts';
 import { callOf, capabilityOf, configOf, openPostgres } from './capability.fixture.ts';
