@@ -160,7 +160,7 @@ test(
 
     const again = await run(['init', '--create-account', '--yes', '--dir', 'other']);
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain('svc_reader_pagila is there already');
+    expect(again.stderr).toContain('svc_reader_pagila already exists');
     expect((await readdir(folder.path)).filter((name) => name.includes('other'))).toEqual([]);
     await dropAccount('pagila');
   },
@@ -180,7 +180,7 @@ test(
       database: 'closed',
     });
     expect(code).toBe(2);
-    expect(stdout).toContain('account: svc_reader_closed was made');
+    expect(stdout).toContain('account: svc_reader_closed was created');
     expect(stdout).toContain('check: fails');
     const next = stdout.slice(stdout.indexOf('Next:')).trimEnd().split('\n');
     expect(next).toEqual([

@@ -98,7 +98,7 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
     test('an account that is there is refused, and so is a file of reader.sql that is', async () => {
       const again = await run(['init', '--create-account', '--yes', '--dir', 'again'], { DATABASE_URL: url });
       expect(again.code).toBe(2);
-      expect(again.stderr).toContain(`the account ${account} is there already`);
+      expect(again.stderr).toContain(`the account ${account} already exists`);
       expect((await run(['init'], { DATABASE_URL: url })).code).toBe(2);
     });
 

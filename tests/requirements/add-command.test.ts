@@ -74,7 +74,7 @@ describe('svc-agent add', { tags: ['command:add'] }, () => {
       faults: [{ path: 'capabilities.other.sql', message: expect.stringContaining('pg_sleep') }],
     });
     expect((await agent(['add', 'one', '--sql-file', 'film.sql'])).stderr).toMatch(
-      /^\S+capability\.yaml:\d+:\d+ {2}capabilities\.one: is there already/,
+      /^\S+capability\.yaml:\d+:\d+ {2}capabilities\.one: already exists/,
     );
     expect((await agent(['add', 'No-Name', '--sql-file', 'film.sql'])).code).toBe(2);
     expect((await agent(['add', 'other', '--sql-file', 'none.sql'])).code).toBe(2);

@@ -155,7 +155,7 @@ describe('svc-agent test', { tags: ['command:test', 'capability:examples', 'comm
     expect(await agent('test', '--reporter', 'junit', '--json')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'svc-agent: `--json` and `--reporter` do not go together: give one of them\n',
+      stderr: 'svc-agent: `--json` and `--reporter` exclude each other: give one of them\n',
     });
   });
 });

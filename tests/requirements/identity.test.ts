@@ -301,7 +301,7 @@ test(
     expect(await check()).toMatchObject({
       code: 0,
       output: expect.stringContaining(
-        '\nidentity: tokens of id, away, verified here; no API keys; tokens are at most 120 s old; 1 capability takes something from who calls\n',
+        '\nidentity: tokens of id, away, verified here; no API keys; tokens are at most 120 s old; 1 capability takes something from the caller\n',
       ),
     });
     const { output } = await check('--json');
@@ -326,7 +326,7 @@ test(
     expect(await check()).toMatchObject({
       code: 0,
       output: expect.stringContaining(
-        '\nidentity: who calls is what the gateway says, for tokens and API keys alike; 1 capability takes something from who calls\n',
+        '\nidentity: the gateway tells who calls, for tokens and API keys; 1 capability takes something from the caller\n',
       ),
     });
   },

@@ -38,7 +38,7 @@ export async function addCommand(input: CommandInput): Promise<ExitCode> {
   } catch (error) {
     return complain(`cannot read the SQL: ${readProblem(error)}; name its file with \`--sql-file\``);
   }
-  if (sql === '') return complain('there is no SQL: give one SELECT by `--sql-file`');
+  if (sql === '') return complain('there is no SQL: name a file with one SELECT with `--sql-file`');
   let content: Buffer;
   try {
     content = readFileSync(file);
@@ -101,7 +101,7 @@ function replace(file: string, before: Uint8Array, content: Uint8Array): string 
     chmodSync(draft, mode);
     if (!readFileSync(real).equals(before)) {
       rmSync(draft);
-      return 'it has changed meanwhile; try again';
+      return 'it has changed since it was read; try again';
     }
     renameSync(draft, real);
     return undefined;

@@ -25,7 +25,7 @@ export async function diffCommand({ given, json, env }: CommandInput): Promise<E
   let apiKey = env['SVC_API_KEY'] ?? '';
   if (apiKey === '' && operands.some((operand) => urlOf(operand) !== undefined)) {
     apiKey = (process.stdin.isTTY && process.stderr.isTTY ? await askApiKey() : undefined) ?? '';
-    if (apiKey === '') return complain('a gateway wants an API key: set SVC_API_KEY');
+    if (apiKey === '') return complain('the gateway requires an API key: set SVC_API_KEY');
   }
   let sides: readonly Side[];
   try {
@@ -33,7 +33,7 @@ export async function diffCommand({ given, json, env }: CommandInput): Promise<E
   } catch {
     // The standard error of the process that reads the files may quote SQL.
     const message =
-      'cannot read the files: `svc-agent check --offline --log FILE` with each has FILE say more';
+      'cannot read the files: to see why, run `svc-agent check --offline --log FILE` with each of them';
     process.stderr.write(`svc-agent: ${message}\n`);
     const faults = operands.map((file) => ({ file, path: '', message }));
     if (json) process.stdout.write(jsonReport({ ...about, ok: false, changes: [], notes: [], faults }));

@@ -22,7 +22,7 @@ export async function testCommand({ given, file, json, log }: CommandInput): Pro
   if (format !== undefined && format !== 'text' && format !== 'junit')
     return complain('`--reporter` must be one of text, junit');
   if (json && format !== undefined)
-    return complain('`--json` and `--reporter` do not go together: give one of them');
+    return complain('`--json` and `--reporter` exclude each other: give one of them');
   const reporter: Reporter = json ? 'json' : (format ?? 'text');
   return withCheckedFile(
     {

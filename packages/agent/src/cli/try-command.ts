@@ -61,7 +61,7 @@ async function call(
   const pairs = 'byteLength' in typed.params ? [] : typed.params;
   const [twice] = [...givenTwice(pairs, capability.params)];
   if (twice !== undefined)
-    return complain(`\`--param\` gives ${JSON.stringify(twice)} twice, and it is no list`);
+    return complain(`\`--param\` gives ${JSON.stringify(twice)} twice, but it is not a list`);
   const keyName = given.value('as');
   const issuer = given.value('issuer');
   const subject = given.value('subject');

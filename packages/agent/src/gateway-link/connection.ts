@@ -389,6 +389,6 @@ function adviceOnDescription(reason: string): string {
     return 'shorten descriptions, examples and enums in the capability file, or divide its capabilities among several agents; `svc-agent check` says how long it is';
   if (reason.includes('with this key'))
     return 'stop agents of this key with other capability files, or give this agent a key of its own';
-  if (reason.includes('of all agents')) return 'stop agents of this gateway that nobody needs';
+  if (reason.includes('of all agents')) return 'stop agents of this gateway that are not needed';
   return 'if agent and gateway are of different versions, update the older one';
 }

@@ -71,7 +71,7 @@ test(
       account: { name: 'reader', created: false },
     });
     expect(summary).toContain(
-      'left out: 1 table or view of which nothing, or the key alone, is left to give',
+      'left out: 1 table or view without columns that can be shown, or with only their key',
     );
     expect(summary).not.toContain('left out: 1 capability');
   },

@@ -133,8 +133,7 @@ export function restartFaults(before: AgentConfig, after: AgentConfig): readonly
     .filter((path) => !isDeepStrictEqual(old[path], recent[path]))
     .map((path) => ({
       path,
-      message:
-        'cannot be changed while the agent runs: restart the agent to take it up, or put back what was there',
+      message: 'cannot be changed while the agent runs: restart the agent, or restore the old value',
     }));
 }
 

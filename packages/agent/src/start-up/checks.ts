@@ -220,7 +220,7 @@ function longDescriptionFaults({ length }: Uint8Array): readonly VerificationFau
   if (length <= DESCRIPTION_MAX_BYTES) return [];
   const megabytes = (bytes: number): string => `${Math.ceil((10 * bytes) / 1024 ** 2) / 10}MB`;
   const message =
-    `are described to callers in ${megabytes(length)}, and a gateway takes ${megabytes(DESCRIPTION_MAX_BYTES)} of an ` +
+    `are described to callers in ${megabytes(length)}, but a gateway takes ${megabytes(DESCRIPTION_MAX_BYTES)} of an ` +
     'agent: shorten descriptions, examples and enums, or divide the capabilities among several agents';
   return [{ path: 'capabilities', message }];
 }

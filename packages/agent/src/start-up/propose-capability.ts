@@ -24,13 +24,13 @@ export async function proposeCapability(
     return refused({
       path: `capabilities.${name}`,
       position: known.sqlPosition,
-      message: 'is there already: choose another name, or change it in the file',
+      message: 'already exists: choose another name, or change it in the file',
     });
   }
   const names = Object.keys(config.databases);
   const database = wanted ?? config.usualDatabase ?? names[0] ?? UNNAMED;
   if (wanted !== undefined && names.includes(UNNAMED)) {
-    return refused({ path: 'database', message: 'has no name: leave out `--database`' });
+    return refused({ path: 'database', message: 'has no name: omit `--database`' });
   }
   if (
     !names.includes(database) ||
@@ -47,7 +47,7 @@ export async function proposeCapability(
   const text = Buffer.from(content).toString();
   const added = insertCapability(text, name, sectionOf(sql, described.statement, wanted));
   if (added === undefined) {
-    return refused({ path: 'capabilities', message: `has no place for ${name}: write them as a mapping` });
+    return refused({ path: 'capabilities', message: `cannot take ${name}: write them as a mapping` });
   }
   const reports: StartUpReport[] = [];
   const proposed = Buffer.from(added.text);

@@ -149,13 +149,13 @@ function written(
 
 function meaningOf(identity: IdentitySummary): string {
   const { trust, issuers, accepts_keys: acceptsKeys, max_age_s: maxAge, capabilities } = identity;
-  const keys = acceptsKeys ? 'API keys on the word of the gateway' : 'no API keys';
+  const keys = acceptsKeys ? 'API keys as the gateway tells' : 'no API keys';
   const whose =
     trust === 'token'
       ? `tokens of ${issuers.join(', ')}, verified here; ${keys}`
-      : 'who calls is what the gateway says, for tokens and API keys alike';
+      : 'the gateway tells who calls, for tokens and API keys';
   const age = maxAge === undefined ? '' : `; tokens are at most ${maxAge} s old`;
-  return `${whose}${age}; ${capabilities} ${capabilities === 1 ? 'capability takes' : 'capabilities take'} something from who calls`;
+  return `${whose}${age}; ${capabilities} ${capabilities === 1 ? 'capability takes' : 'capabilities take'} something from the caller`;
 }
 
 function lineOf({ path, message, line, column }: JsonFault, kind = ''): string {

@@ -132,12 +132,12 @@ export function jsonReport(
 }
 
 function meaningOf({ trust, accepts_keys, max_age_s, issuers, capabilities }: IdentitySummary): string {
-  const keys = accepts_keys ? 'API keys on the word of the gateway' : 'no API keys';
+  const keys = accepts_keys ? 'API keys as the gateway tells' : 'no API keys';
   return [
     trust === 'token'
       ? `tokens of ${issuers.join(', ')}, verified here; ${keys}`
-      : 'who calls is what the gateway says, for tokens and API keys alike',
+      : 'the gateway tells who calls, for tokens and API keys',
     ...(max_age_s === undefined ? [] : [`tokens are at most ${max_age_s} s old`]),
-    `${counted(capabilities, 'capability takes', 'capabilities take')} something from who calls`,
+    `${counted(capabilities, 'capability takes', 'capabilities take')} something from the caller`,
   ].join('; ');
 }

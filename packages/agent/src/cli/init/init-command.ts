@@ -90,7 +90,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
   }
   const source = await driverOfUrl(given.value('url') ?? env['DATABASE_URL']).loadCatalog();
   if (createAccount && source.accounts === undefined) {
-    throw new Refused('--create-account: a database that is a file has no accounts; leave it out');
+    throw new Refused('--create-account: a database that is a file has no accounts; omit the flag');
   }
   const { catalog, target } = await readCatalog(source, targetFor(source, input), mayAsk);
   const choice = chooseTables(catalog, {
@@ -109,7 +109,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
   }
   if (capabilities.length === 0) {
     const reasons = catalog.tables.filter(choice.chosen).flatMap(({ unreadable = [] }) => unreadable);
-    const others = 'of the chosen tables and views none has a key, or few rows and texts to search';
+    const others = 'no chosen table or view has a key, or few rows and text columns to search';
     throw new Refused(`nothing can be proposed: ${reasons[0] ?? others}`);
   }
   const account =
@@ -150,7 +150,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
   const inTheWay = filesInTheWay(dir, files);
   if (inTheWay.length > 0) {
     throw new Refused(
-      `nothing was written: there is already ${inTheWay.join(', ')}; name another folder with \`--dir\``,
+      `nothing was written: ${inTheWay.join(', ')} already exists; name another folder with \`--dir\``,
     );
   }
   if (!createAccount || account === undefined || source.accounts === undefined) {
@@ -302,14 +302,14 @@ async function makeAccount(
   if (outcome === 'exists') throw new Refused(alreadyThere(name));
   if (outcome === 'not_allowed') {
     throw new Refused(
-      `nothing was written: this account may not create ${accounts.noun} or grant what the new one needs; leave \`--create-account\` out, and have reader.sql run by one that may`,
+      `nothing was written: this account may not create ${accounts.noun} or grant what the new one needs; omit \`--create-account\`, and run reader.sql with an account that may`,
       EXIT.failure,
     );
   }
 }
 
 function alreadyThere(account: string): string {
-  return `nothing was written: the account ${account} is there already; remove it, or leave \`--create-account\` out`;
+  return `nothing was written: the account ${account} already exists; remove it, or omit \`--create-account\``;
 }
 
 async function checkFile(file: string): Promise<{

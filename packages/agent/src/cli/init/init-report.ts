@@ -65,24 +65,24 @@ export function initText(report: InitReport): string {
   const lines = [`${file}: ${named(capabilities.length)} over ${tablesOf(tables)}; no row was read`];
   if (columns > 0)
     lines.push(
-      `left out: ${counted(columns, 'column', 'columns')}, most of them because they look personal or secret: a guess, so read the file`,
+      `left out: ${counted(columns, 'column', 'columns')}, most of them because they look personal or secret: this is a guess, so read the file`,
     );
   if (whole > 0)
     lines.push(
-      `left out: ${tablesOf(whole)} of which nothing, or the key alone, is left to give: the file says why`,
+      `left out: ${tablesOf(whole)} without columns that can be shown, or with only their key: the file says why`,
     );
   for (const { reason } of unreadable) lines.push(`left out: a table or view, since ${reason}`);
   if (others > 0) lines.push(`left out: ${named(others)}, each with its reason in the file`);
   if (beyond.length > 0)
     lines.push(`left out: ${named(beyond.length)} beyond --max, named at the end of the file`);
   if (check !== undefined) {
-    if (account !== undefined) lines.push(`account: ${account.name} was made`);
+    if (account !== undefined) lines.push(`account: ${account.name} was created`);
     if (check.faults.length === 0)
       lines.push('database: answers that account; every capability only reads and yields what it declares');
     for (const { problem, remedy } of check.findings) lines.push(`account: ${problem}; to fix it: ${remedy}`);
   }
   const isRefused = check !== undefined && check.faults.length > 0;
-  if (isRefused) lines.push('check: fails; what is wrong is printed last');
+  if (isRefused) lines.push('check: fails; the faults are printed below');
   const steps: string[] = [];
   if (account?.created === false)
     steps.push(
@@ -97,6 +97,6 @@ export function initText(report: InitReport): string {
 /** The files that would be written, without those that are secret. */
 export function dryRunText({ dir, files }: InitReport): string {
   return files
-    .map(({ path, text }) => `==> ${dir}/${path} <==\n${text ?? '(secret: it is made when it is written)\n'}`)
+    .map(({ path, text }) => `==> ${dir}/${path} <==\n${text ?? '(secret: made when the file is written)\n'}`)
     .join('\n');
 }
