@@ -187,7 +187,7 @@ describe('--log', { tags: ['command:log'] }, () => {
     'of %s says in its help that values may stand there',
     (command) => {
       const help = renderHelp(PROGRAM, command).replaceAll(/\s+/g, ' ');
-      expect(help).toMatch(/--log <path> .* may hold values/);
+      expect(help).toMatch(/--log <path> .* may contain values/);
     },
   );
 });

@@ -2,7 +2,10 @@ import { nearestWithin } from '@svc/edge';
 import type { Capability } from '../capabilities/model.ts';
 import type { Example } from '../capabilities/example.ts';
 import { jsonText } from '../capabilities/values/json-text.ts';
-import { databaseFault } from '../databases/driver/errors.ts';
+import { databaseFault, type VerificationFault } from '../databases/driver/errors.ts';
+import { showKind, showValue } from '../examples/compare-rows.ts';
+import { jsonReport } from '../examples/json-report.ts';
+import type { Answer } from '../examples/judge.ts';
 import { junitReport } from '../examples/junit-report.ts';
 import { failures, jsonReport, textReport, type ExamplesReport } from '../examples/report.ts';
 import { runExamples, showKind, showValue } from '../examples/run-examples.ts';
@@ -29,11 +32,10 @@ export async function testCommand({ given, file, json, log }: CommandInput): Pro
       file,
       openLog: () => log,
       showFaults(faults) {
+        if (reporter !== 'json') showFaults(faults, file, log);
+        if (reporter === 'text') return;
         const nothing = { file, results: [], ms: 0 };
-        if (reporter === 'json')
-          process.stdout.write(jsonReport(nothing, faults, detailsFields(faults, log)));
-        else showFaults(faults, file, log);
-        if (reporter === 'junit') process.stdout.write(junitReport(nothing, faults));
+        process.stdout.write(reportText(nothing, reporter, faults, detailsFields(faults, log)));
       },
     },
     (checked) => makeCalls(checked, file, given.operands, reporter),
@@ -110,13 +112,12 @@ async function callExample(
   });
 }
 
-function reportText(report: ExamplesReport, reporter: Reporter): string {
-  switch (reporter) {
-    case 'text':
-      return textReport(report);
-    case 'junit':
-      return junitReport(report, []);
-    case 'json':
-      return jsonReport(report, []);
-  }
+function reportText(
+  report: ExamplesReport,
+  reporter: Reporter,
+  faults: readonly VerificationFault[] = [],
+  more: object = {},
+): string {
+  if (reporter === 'text') return textReport(report);
+  return reporter === 'junit' ? junitReport(report, faults) : jsonReport(report, faults, more);
 }

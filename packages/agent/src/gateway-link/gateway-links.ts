@@ -72,7 +72,6 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
   const open = new Map<number, Connection>();
   /** Called when all links have the newest offer. */
   const renewing = new Set<() => void>();
-  const drains = new Set<Promise<void>>();
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   /** That of the first link: a name with addresses of both families has two for each replica. */
@@ -146,15 +145,6 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
     });
   }
 
-  function drain(connection: Connection | undefined): void {
-    if (connection === undefined) return;
-    const drained = connection.drain(DRAIN_TIMEOUT_MS).then(async () => {
-      await connection.over;
-      drains.delete(drained);
-    });
-    drains.add(drained);
-  }
-
   function untilRenewed(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -209,9 +199,12 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      for (const connection of open.values()) drain(connection);
+      const drained = Array.from(open.values(), async (connection) => {
+        await connection.drain(DRAIN_TIMEOUT_MS);
+        await connection.over;
+      });
       for (const done of renewing) done();
-      await Promise.all(drains);
+      await Promise.all(drained);
     },
   };
 }

@@ -97,6 +97,13 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
     heir = { name: 'waiting', until: now + pause };
   }
 
+  /** Ends an heir whose slot no longer needs it. */
+  function drop(now: number, link: Pick<Held, 'id' | 'place'>): void {
+    options.leave(link);
+    options.retire(link.id);
+    seek(now);
+  }
+
   function take(now: number, { slot, name: _name, ...link }: Welcomed): void {
     const before = slot.state;
     slot.state = { ...link, name: 'held' };
@@ -147,7 +154,7 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
     },
     welcomed(now, id) {
       if (heir?.name !== 'claimed' || heir.id !== id) return;
-      const { slot, place } = heir;
+      const { slot } = heir;
       const welcomed: Welcomed = { ...heir, name: 'welcomed', since: now };
       heir = welcomed;
       const { state } = slot;
@@ -156,21 +163,12 @@ export function createLinkRenewal(options: LinkRenewalOptions): LinkRenewal {
       // The stale link is lost already.
       if (isKept && (state.name === 'waiting' || state.name === 'seeking' || state.name === 'dialling')) {
         take(now, welcomed);
-        return;
-      }
-      options.leave({ id, place });
-      options.retire(id);
-      seek(now);
+      } else drop(now, welcomed);
     },
     counted(now, id) {
       if (heir?.name !== 'welcomed' || heir.id !== id) return;
-      if (slots().includes(heir.slot)) {
-        take(now, heir);
-        return;
-      }
-      options.leave(heir);
-      options.retire(id);
-      seek(now);
+      if (slots().includes(heir.slot)) take(now, heir);
+      else drop(now, heir);
     },
     goingAway(now, id) {
       if (heir?.name !== 'welcomed' || heir.id !== id) return;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import type { Fault } from '../capabilities/fault.ts';
+import type { SetChanges } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { databaseFault, DatabaseError, type VerificationFault } from '../databases/driver/errors.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
@@ -13,10 +14,7 @@ export type Checked =
   | { readonly verified: VerifiedAgent };
 
 /** What has changed when the agent serves another file. */
-export interface Swapped {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
+export interface Swapped extends SetChanges {
   readonly databaseChanged: boolean;
   readonly linksReplaced: number;
   readonly linksWaiting: number;
@@ -118,9 +116,7 @@ export function createReloader(options: ReloaderOptions): Reloader {
   };
 }
 
-function namesOf(
-  changes: Readonly<Record<'added' | 'changed' | 'removed', readonly string[]>>,
-): Partial<Record<'added' | 'changed' | 'removed', string>> {
+function namesOf(changes: SetChanges): Partial<Record<keyof SetChanges, string>> {
   return Object.fromEntries(
     Object.entries(changes).flatMap(([how, names]) => (names.length === 0 ? [] : [[how, names.join(', ')]])),
   );

@@ -9,7 +9,7 @@ import {
   type FindProxy,
   type ProxyVariables,
 } from '@svc/edge';
-import { createHttpsFetch, createTokenVerifier, type Issuer, type TokenVerifier } from '@svc/identity';
+import { createHttpsFetch, createTokenVerifier } from '@svc/identity';
 import { agentKeyId, privateKeyFromSeed, rawPublicKey } from '@svc/protocol';
 import { createAdmissions } from '../calls/admissions.ts';
 import { createIdentifyCaller } from '../calls/identify-caller.ts';
@@ -98,7 +98,12 @@ export async function startAgent(
   const { identity } = config;
   const proxies = agentProxies(gateway, proxyVariables);
   const verifier =
-    identity?.trust === 'token' ? openVerifier(identity.issuers, proxies.toIssuers, observe) : undefined;
+    identity?.trust === 'token'
+      ? createTokenVerifier(
+          { ...KEY_TIMES, issuers: identity.issuers, onKeys: observe },
+          createHttpsFetch(proxies.toIssuers),
+        )
+      : undefined;
   const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
   const serving = createServing({
@@ -184,20 +189,7 @@ function placeFields(place: Place | undefined): LinkPlace {
 }
 
 /** The defaults of the gateway. */
-const CLOCK_SKEW_MS = 30_000;
-const KEYS_REFRESH_MS = 600_000;
-const KEYS_MAX_STALE_MS = 24 * 3_600_000;
-
-function openVerifier(issuers: readonly Issuer[], findProxy: FindProxy, observe: Observe): TokenVerifier {
-  const options = {
-    issuers,
-    clockSkewMs: CLOCK_SKEW_MS,
-    refreshMs: KEYS_REFRESH_MS,
-    maxStaleMs: KEYS_MAX_STALE_MS,
-    onKeys: observe,
-  };
-  return createTokenVerifier(options, createHttpsFetch(findProxy));
-}
+const KEY_TIMES = { clockSkewMs: 30_000, refreshMs: 600_000, maxStaleMs: 24 * 3_600_000 } as const;
 
 /**
  * `gateway.proxy` leads to the gateway and takes precedence over the environment, NO_PROXY included. The key sets of issuers

@@ -181,13 +181,7 @@ function shortLine(event: AgentEvent, logName: string): string | undefined {
       return `internal error, ending; ${logName} holds the details`;
     case 'shutting_down':
       return `${event.signal}: finishing ${counted(event.in_flight, 'call', 'calls')}`;
-    case 'call':
-    case 'keys_fetched':
-    case 'database_back':
-    case 'reverified':
-    case 'account_finding':
-    case 'startup_fault':
-    case 'startup_warning':
+    default:
       return undefined;
   }
 }

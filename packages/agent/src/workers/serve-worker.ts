@@ -45,23 +45,13 @@ export function serveWorker(stream: Duplex, end: () => void): void {
 
   function start({ config, prepared }: StartOrder): void {
     database = driverOf(config.driver).connect(config, onChange);
-    for (const [query, each] of prepared.entries()) {
-      if (each !== undefined) prepare(database, { query, prepared: each });
-    }
+    for (const [query, each] of prepared.entries())
+      if (each !== undefined) queries.set(query, database.prepare(each));
     writeId(writer, FROM_WORKER.ready, 0);
     setInterval(() => {
       tellState();
       shares.forgetUnused(performance.now());
     }, BEAT_MS);
-  }
-
-  function prepare(opened: Database, { query, prepared }: PrepareOrder): void {
-    queries.set(query, opened.prepare(prepared));
-  }
-
-  function forget(opened: Database, number: number): void {
-    opened.forget(queryOf(number));
-    queries.delete(number);
   }
 
   function onChange(change: DatabaseChange): void {
@@ -145,10 +135,17 @@ export function serveWorker(stream: Duplex, end: () => void): void {
     if (database === undefined) throw new Error('a worker must be started first');
     const opened = database;
     switch (kind) {
-      case TO_WORKER.prepare:
-        return prepare(opened, readData<PrepareOrder>(fields));
-      case TO_WORKER.forget:
-        return forget(opened, fields.number());
+      case TO_WORKER.prepare: {
+        const { query, prepared } = readData<PrepareOrder>(fields);
+        queries.set(query, opened.prepare(prepared));
+        return;
+      }
+      case TO_WORKER.forget: {
+        const number = fields.number();
+        opened.forget(queryOf(number));
+        queries.delete(number);
+        return;
+      }
       case TO_WORKER.ping:
         return void answer(fields.number(), () => opened.ping());
       case TO_WORKER.changedLabels: {

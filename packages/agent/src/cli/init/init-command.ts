@@ -150,7 +150,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
   const inTheWay = filesInTheWay(dir, files);
   if (inTheWay.length > 0) {
     throw new Refused(
-      `nothing was written: ${inTheWay.join(', ')} already exists; name another folder with \`--dir\``,
+      `nothing was written: ${inTheWay.join(', ')} already ${inTheWay.length === 1 ? 'exists' : 'exist'}; name another folder with \`--dir\``,
     );
   }
   if (!createAccount || account === undefined || source.accounts === undefined) {
@@ -162,20 +162,17 @@ async function init(input: CommandInput): Promise<ExitCode> {
   if (catalog.accounts.has(account.name)) throw new Refused(alreadyThere(account.name));
   if (!yes) await confirm(files);
   await writeFiles(dir, files, () => makeAccount(accounts, target, { ...account, statements }));
-  const first = await checkFile(join(dir, CAPABILITY_FILE));
-  logFaults(first.faults, log);
-  const passing = first.faults.length === 0 ? undefined : withoutFailing(proposal, first.faults);
-  let last = first;
+  const file = join(dir, CAPABILITY_FILE);
+  let kept = proposal;
+  let { faults, findings } = await checkFile(file, log);
+  const passing = faults.length === 0 ? undefined : withoutFailing(proposal, faults);
   if (passing !== undefined) {
+    kept = passing;
     // The privileges of the account stay as in reader.sql.
-    const { files: again } = composeFiles({ ...composed, proposal: passing });
-    for (const { path, text } of again)
-      if (path === CAPABILITY_FILE) attempt(() => writeFileSync(join(dir, path), text));
-    last = await checkFile(join(dir, CAPABILITY_FILE));
-    logFaults(last.faults, log);
+    for (const { path, text } of composeFiles({ ...composed, proposal: kept }).files)
+      if (path === CAPABILITY_FILE) attempt(() => writeFileSync(file, text));
+    ({ faults, findings } = await checkFile(file, log));
   }
-  const kept = passing ?? proposal;
-  const { faults, findings } = last;
   const passed = faults.length === 0;
   const check = {
     faults: faults.map(({ path, message }) => ({ path, message })),
@@ -184,7 +181,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
   };
   print({ ...report, ok: passed, capabilities: namesOf(kept), left_out: leftOutOf(kept), check }, initText);
   if (passed) return EXIT.fine;
-  showFaults(faults, join(dir, CAPABILITY_FILE), log);
+  showFaults(faults, file, log);
   return EXIT.usage;
 }
 
@@ -312,13 +309,17 @@ function alreadyThere(account: string): string {
   return `nothing was written: the account ${account} already exists; remove it, or omit \`--create-account\``;
 }
 
-async function checkFile(file: string): Promise<{
+async function checkFile(
+  file: string,
+  log: CommandInput['log'],
+): Promise<{
   readonly faults: readonly VerificationFault[];
   readonly findings: NonNullable<InitReport['check']>['findings'];
 }> {
   const checks = checkInChildProcess({ file, offline: false }, () => {});
   const outcome = await told('Checking every capability as the new account ...', checks);
   if (outcome.step === 'malformed' || outcome.step === 'refused') {
+    logFaults(outcome.faults, log);
     return { faults: outcome.faults, findings: [] };
   }
   const findings = outcome.step === 'verified' ? outcome.findings : [];
