@@ -80,7 +80,7 @@ describe('svc-agent add', { tags: ['command:add'] }, () => {
     expect((await agent(['add', 'other', '--sql-file', 'none.sql'])).code).toBe(2);
     await writeFile(join(folder, 'empty.sql'), '\n');
     expect((await agent(['add', 'other', '--sql-file', 'empty.sql'])).stderr).toBe(
-      'svc-agent: there is no SQL: give one SELECT by `--sql-file`\n',
+      'svc-agent: there is no SQL: give one SELECT with `--sql-file`\n',
     );
     expect(await fileNow()).toBe(before);
   });

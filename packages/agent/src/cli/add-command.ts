@@ -38,7 +38,7 @@ export async function addCommand(input: CommandInput): Promise<ExitCode> {
   } catch (error) {
     return complain(`cannot read the SQL: ${readProblem(error)}; name its file with \`--sql-file\``);
   }
-  if (sql === '') return complain('there is no SQL: name a file with one SELECT with `--sql-file`');
+  if (sql === '') return complain('there is no SQL: give one SELECT with `--sql-file`');
   let content: Buffer;
   try {
     content = readFileSync(file);
