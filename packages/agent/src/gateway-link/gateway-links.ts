@@ -38,8 +38,8 @@ export interface Renewal {
 }
 
 /** A dial makes a link, or fails for one of the other reasons. */
-export const DIAL_OUTCOMES = ['connected', 'duplicate', 'full', 'refused', 'throttled', 'failed'] as const;
-export type DialOutcome = (typeof DIAL_OUTCOMES)[number];
+const DIAL_OUTCOMES = ['connected', 'duplicate', 'full', 'refused', 'throttled', 'failed'] as const;
+type DialOutcome = (typeof DIAL_OUTCOMES)[number];
 
 export interface GatewayLinksOptions extends Pick<
   ConnectionOptions,
