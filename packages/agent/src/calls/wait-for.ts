@@ -9,7 +9,6 @@ export function waitFor<T>(
   signal: AbortSignalLike,
   begin: (settle: (outcome: T | Promise<T>) => void) => (outcome: unknown) => void,
 ): Promise<T | 'late' | 'aborted'> {
-  if (signal.aborted) return Promise.resolve('aborted');
   return new Promise((resolve) => {
     const settle = (outcome: T | Promise<T> | 'late' | 'aborted'): void => {
       clearTimeout(timer);
@@ -21,5 +20,6 @@ export function waitFor<T>(
     const timer = setTimeout(() => settle('late'), waitMs);
     signal.addEventListener('abort', onAbort);
     const end = begin(settle);
+    if (signal.aborted) onAbort();
   });
 }
