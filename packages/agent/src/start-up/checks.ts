@@ -173,7 +173,7 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
       ...(await verifier.findWarnings(config.capabilities)),
       ...(await databases.findWarnings(config.capabilities.filter(isUsable))),
     ];
-    const verified = verifiedAgent(config, passed, unusable);
+    const verified = verifiedAgent(config, { ...passed, capabilities }, unusable);
     // Longer than before by what the database adds, such as the labels of enums.
     const tooLong = longDescriptionFaults(verified.description);
     if (tooLong.length > 0) return { step: 'refused', faults: tooLong };
