@@ -20,77 +20,58 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
   other: { uid: 'svc-gateway', title: 'svc: gateway and callers' },
   choices: { capability: CALLS },
   anchor: ANCHOR,
-  instance: 'Instance',
   queries: q,
   rows: {
     Overview: [
       stat(
-        {
-          title: 'Agents not connected',
-          description:
-            'Agents that run without a link to a gateway. Their log has the reason; 4401 is a wrong key.',
-          unit: 'short',
-          steps: [[1, 'red']],
-        },
+        'Agents not connected',
+        'short',
+        'Agents that run without a link to a gateway. Their log has the reason; 4401 is a wrong key.',
         { agents: `count(${q.value(ANCHOR, byInstance)} == 0) or vector(0)` },
+        { steps: [[1, 'red']] },
       ),
       stat(
-        {
-          title: 'Databases away',
-          description: 'Agents that have lost a database. `database_lost` records have the reason.',
-          unit: 'short',
-          steps: [[1, 'red']],
-        },
+        'Databases away',
+        'short',
+        'Agents that have lost a database. `database_lost` records have the reason.',
         {
           agents: `count(${q.value('svc_agent_database_up', { ...byInstance, merge: 'min' })} == 0) or vector(0)`,
         },
+        { steps: [[1, 'red']] },
       ),
+      stat('Calls', 'reqps', 'Calls that the chosen agents have answered.', { calls: q.rate(CALLS) }),
       stat(
-        { title: 'Calls', description: 'Calls that the chosen agents have answered.', unit: 'reqps' },
-        { calls: q.rate(CALLS) },
-      ),
-      stat(
+        'Calls that wait',
+        'short',
+        'Calls that wait for a slot of runtime.max_concurrent_requests, or for a connection to the database. A few now and then are normal. If calls always wait, the agent or its database is too small for the load.',
         {
-          title: 'Calls that wait',
-          description:
-            'Calls that wait for a slot of runtime.max_concurrent_requests, or for a connection to the database. A few now and then are normal. If calls always wait, the agent or its database is too small for the load.',
-          unit: 'short',
+          'for a slot': q.value('svc_agent_calls_queued'),
+          'for a connection': q.value('svc_agent_database_waiting_calls'),
+        },
+        {
           steps: [
             [1, 'orange'],
             [100, 'red'],
           ],
         },
-        {
-          'for a slot': q.value('svc_agent_calls_queued'),
-          'for a connection': q.value('svc_agent_database_waiting_calls'),
-        },
       ),
       stat(
-        {
-          title: 'Files refused',
-          description:
-            'Agents that serve an older capability file, because they refuse the present one. The `reload_refused` record has every fault.',
-          unit: 'short',
-          steps: [[1, 'red']],
-        },
+        'Files refused',
+        'short',
+        'Agents that serve an older capability file, because they refuse the present one. The `reload_refused` record has every fault.',
         { agents: q.value('svc_agent_reload_refused') },
+        { steps: [[1, 'red']] },
       ),
       stat(
-        {
-          title: 'Capabilities drifted',
-          description:
-            'Capabilities that no longer fit the database; the `drift` record names them. Only with runtime.reverify.',
-          unit: 'short',
-          steps: [[1, 'red']],
-        },
+        'Capabilities drifted',
+        'short',
+        'Capabilities that no longer fit the database; the `drift` record names them. Only with runtime.reverify.',
         { capabilities: q.value('svc_agent_capabilities_drifted') },
+        { steps: [[1, 'red']] },
       ),
       rows(
-        {
-          title: 'Agents',
-          description:
-            'Each agent and its database. If all is well, Connected and Database are 1, Refused and Drifted are 0.',
-        },
+        'Agents',
+        'Each agent and its database. If all is well, Connected and Database are 1, Refused and Drifted are 0.',
         'instance',
         {
           Connected: [q.value(ANCHOR, byInstance), 'none'],
@@ -104,20 +85,13 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       ),
     ],
     Calls: [
+      lines('Calls by capability', 'reqps', 'How often each capability is called.', {
+        '{{capability}}': q.rate(CALLS, byCapability),
+      }),
       lines(
-        {
-          title: 'Calls by capability',
-          description: 'How often each capability is called.',
-          unit: 'reqps',
-        },
-        { '{{capability}}': q.rate(CALLS, byCapability) },
-      ),
-      lines(
-        {
-          title: 'Calls that fail, by capability',
-          description: 'By capability and code. `detail` of the `call` records has what the database said.',
-          unit: 'reqps',
-        },
+        'Calls that fail, by capability',
+        'reqps',
+        'By capability and code. `detail` of the `call` records has what the database said.',
         {
           '{{capability}} {{outcome}}': q.rate(CALLS, {
             by: ['capability', 'outcome'],
@@ -126,98 +100,70 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
         },
       ),
       lines(
-        {
-          title: 'Time by capability, 95 of 100',
-          description:
-            'From the arrival of a call to its outcome, including waiting. `svc-agent try NAME --explain` shows why one is slow.',
-          unit: 's',
-        },
+        'Time by capability, 95 of 100',
+        's',
+        'From the arrival of a call to its outcome, including waiting. `svc-agent try NAME --explain` shows why one is slow.',
         { '{{capability}}': q.quantile(0.95, DURATION, byCapability) },
       ),
       lines(
-        {
-          title: 'Calls that run and wait',
-          description:
-            'If a queue stays, there are too few slots, or the database is too slow for the load: see "Connections to the database".',
-          unit: 'short',
-        },
+        'Calls that run and wait',
+        'short',
+        'If a queue stays, there are too few slots, or the database is too slow for the load: see "Connections to the database".',
         {
           'running {{instance}}': q.value('svc_agent_calls_running', byInstance),
           'waiting {{instance}}': q.value('svc_agent_calls_queued', byInstance),
         },
       ),
+      lines('Rows by capability', 'ops', 'Rows in the results.', {
+        '{{capability}}': q.rate('svc_agent_rows_total', byCapability),
+      }),
       lines(
-        { title: 'Rows by capability', description: 'Rows in the results.', unit: 'ops' },
-        { '{{capability}}': q.rate('svc_agent_rows_total', byCapability) },
-      ),
-      lines(
-        {
-          title: 'Bytes by capability',
-          description: 'JSON in the results. Large results are slow and expensive for models.',
-          unit: 'Bps',
-        },
+        'Bytes by capability',
+        'Bps',
+        'JSON in the results. Large results are slow and expensive for models.',
         { '{{capability}}': q.rate('svc_agent_result_bytes_total', byCapability) },
       ),
     ],
     Database: [
       states(
-        {
-          title: 'Database',
-          description:
-            'Shows 1 if there is a connection or one can be made. `database_lost` and `database_back` records have the reasons.',
-        },
+        'Database',
+        'Shows 1 if there is a connection or one can be made. `database_lost` and `database_back` records have the reasons.',
         { '{{instance}}': q.value('svc_agent_database_up', { ...byInstance, merge: 'min' }) },
         { one: 'up', zero: 'away', good: 'one' },
       ),
       lines(
-        {
-          title: 'Connections to the database',
-          description:
-            'At most database.max_connections. If all are busy and calls wait, raise it, or make the slow capabilities faster.',
-          unit: 'short',
-        },
+        'Connections to the database',
+        'short',
+        'At most database.max_connections. If all are busy and calls wait, raise it, or make the slow capabilities faster.',
         {
           '{{state}} {{instance}}': q.value('svc_agent_database_connections', { by: ['instance', 'state'] }),
           'at most {{instance}}': q.value('svc_agent_database_connections_max', byInstance),
         },
       ),
-      lines(
-        {
-          title: 'Calls that wait for a connection',
-          description: 'Above 0 for minutes: the pool is used up.',
-          unit: 'short',
-        },
-        { '{{instance}}': q.value('svc_agent_database_waiting_calls', byInstance) },
-      ),
+      lines('Calls that wait for a connection', 'short', 'Above 0 for minutes: the pool is used up.', {
+        '{{instance}}': q.value('svc_agent_database_waiting_calls', byInstance),
+      }),
     ],
     'Links to gateways': [
       lines(
-        {
-          title: 'Links',
-          description:
-            'Links that gateways have accepted, and how many there should be. If there are fewer for minutes, a gateway cannot be reached, or gateway.max_links is too low.',
-          unit: 'short',
-        },
+        'Links',
+        'short',
+        'Links that gateways have accepted, and how many there should be. If there are fewer for minutes, a gateway cannot be reached, or gateway.max_links is too low.',
         {
           'links {{instance}}': q.value('svc_agent_links', byInstance),
           'wanted {{instance}}': q.value('svc_agent_links_wanted', byInstance),
         },
       ),
       lines(
-        {
-          title: 'Attempts by outcome',
-          description:
-            'Outcomes of attempts to make a link. `refused` is a wrong key or URL; `failed` a gateway that cannot be reached.',
-          unit: 'ops',
-        },
+        'Attempts by outcome',
+        'ops',
+        'Outcomes of attempts to make a link. `refused` is a wrong key or URL; `failed` a gateway that cannot be reached.',
         { '{{outcome}}': q.rate('svc_agent_dials_total', { by: ['outcome'] }) },
       ),
       lines(
-        {
-          title: 'Connections lost and refused',
-          description: 'Reconnections, and attempts that no gateway accepted. The log has the reasons.',
-          unit: 'ops',
-        },
+        'Connections lost and refused',
+        'ops',
+        'Reconnections, and attempts that no gateway accepted. The log has the reasons.',
         {
           'made again {{instance}}': q.rate('svc_agent_reconnects_total', byInstance),
           'not accepted {{instance}}': q.rate('svc_agent_connect_failures_total', byInstance),
@@ -226,33 +172,24 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
     ],
     'What is served': [
       states(
-        {
-          title: 'Capability file',
-          description:
-            'Shows 1 if the agent serves the present file. While it refuses the file, it serves the older one.',
-        },
+        'Capability file',
+        'Shows 1 if the agent serves the present file. While it refuses the file, it serves the older one.',
         { '{{instance}}': q.value('svc_agent_reload_refused', { ...byInstance, merge: 'max' }) },
         { one: 'refused', zero: 'served', good: 'zero' },
       ),
       lines(
-        {
-          title: 'Reloads and drift',
-          description:
-            'Reloads of the file in an hour, by outcome, and capabilities that no longer fit the database.',
-          unit: 'short',
-        },
+        'Reloads and drift',
+        'short',
+        'Reloads of the file in an hour, by outcome, and capabilities that no longer fit the database.',
         {
           '{{outcome}}': q.increase('svc_agent_reloads_total', '1h', { by: ['outcome'] }),
           'drifted {{instance}}': q.value('svc_agent_capabilities_drifted', byInstance),
         },
       ),
       lines(
-        {
-          title: 'Log records lost, workers started again',
-          description:
-            'In an hour. If log records are lost, look at the disk. If workers end, `worker_ended` records have the reason.',
-          unit: 'short',
-        },
+        'Log records lost, workers started again',
+        'short',
+        'In an hour. If log records are lost, look at the disk. If workers end, `worker_ended` records have the reason.',
         {
           'records lost {{instance}}': q.increase('svc_agent_log_records_lost_total', '1h', byInstance),
           'workers {{instance}}': q.increase('svc_agent_worker_restarts_total', '1h', byInstance),

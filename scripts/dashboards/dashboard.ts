@@ -20,8 +20,6 @@ export interface DashboardParts {
   readonly choices: Readonly<Record<string, string>>;
   /** A metric that each process has once. */
   readonly anchor: string;
-  /** What an instance is here. */
-  readonly instance: string;
   readonly rows: Readonly<Record<string, readonly Unplaced[]>>;
   readonly queries: Queries;
 }
@@ -78,10 +76,13 @@ export function renderDashboard(parts: DashboardParts): string {
 
 function furtherPanel({ name, type, labels, help }: Metric, queries: Queries): Unplaced {
   const by = ['instance', ...labels];
-  const text = { title: name, description: help, unit: unitOf(name, type) };
+  const unit = unitOf(name, type);
   const legend = by.map((label) => `{{${label}}}`).join(' ');
-  if (type === 'histogram') return lines(text, { [legend]: queries.quantile(0.95, name, { by }) });
-  return lines(text, { [legend]: queries[type === 'counter' ? 'rate' : 'value'](name, { by }) });
+  const query =
+    type === 'histogram'
+      ? queries.quantile(0.95, name, { by })
+      : queries[type === 'counter' ? 'rate' : 'value'](name, { by });
+  return lines(name, unit, help, { [legend]: query });
 }
 
 function unitOf(name: string, type: Metric['type']): string {
@@ -90,10 +91,10 @@ function unitOf(name: string, type: Metric['type']): string {
   return name.endsWith('_bytes') ? 'bytes' : 'short';
 }
 
-function variables({ choices, anchor, instance }: DashboardParts): VariableModel[] {
+function variables({ choices, anchor }: DashboardParts): VariableModel[] {
   const asked = {
     job: { label: 'Job', query: `label_values(${anchor}, job)`, allValue: '.+' },
-    instance: { label: instance, query: `label_values(${anchor}{job=~"$job"}, instance)`, allValue: '.+' },
+    instance: { label: 'Instance', query: `label_values(${anchor}{job=~"$job"}, instance)`, allValue: '.+' },
     ...Object.fromEntries(
       Object.entries(choices).map(([label, metric]) => [
         label,

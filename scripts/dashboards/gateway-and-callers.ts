@@ -28,88 +28,64 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
   other: { uid: 'svc-agents', title: 'svc: agents and database' },
   choices: { service: CALLS, capability: CALLS },
   anchor: ANCHOR,
-  instance: 'Instance',
   queries: q,
   rows: {
     Overview: [
+      stat('Calls', 'reqps', 'Calls of capabilities, over REST and MCP.', { calls: q.rate(CALLS, ofCalls) }),
       stat(
-        { title: 'Calls', description: 'Calls of capabilities, over REST and MCP.', unit: 'reqps' },
-        { calls: q.rate(CALLS, ofCalls) },
-      ),
-      stat(
+        'Calls that fail',
+        'percentunit',
+        'Share of the calls that end with an error of the service. Above 0.1 % the objective of 99.9 % is missed; "Errors by code" shows where to look.',
+        { 'calls that fail': `(${faults} or vector(0)) / ${q.rate(CALLS, ofCalls)}` },
         {
-          title: 'Calls that fail',
-          description:
-            'Share of the calls that end with an error of the service. Above 0.1 % the objective of 99.9 % is missed; "Errors by code" shows where to look.',
-          unit: 'percentunit',
           steps: [
             [0.001, 'orange'],
             [0.0144, 'red'],
           ],
         },
-        { 'calls that fail': `(${faults} or vector(0)) / ${q.rate(CALLS, ofCalls)}` },
       ),
       stat(
+        'Time of a call, 95 of 100',
+        's',
+        'The time within which 95 of 100 calls are answered. If it grows, the dashboard of the agents shows whether calls wait or the database is slow.',
+        { time: q.quantile(0.95, DURATION, ofCalls) },
         {
-          title: 'Time of a call, 95 of 100',
-          description:
-            'The time within which 95 of 100 calls are answered. If it grows, the dashboard of the agents shows whether calls wait or the database is slow.',
-          unit: 's',
           steps: [
             [1, 'orange'],
             [5, 'red'],
           ],
         },
-        { time: q.quantile(0.95, DURATION, ofCalls) },
       ),
       stat(
-        {
-          title: 'Agents connected',
-          description:
-            'Connections of agents to the chosen gateways, added up. At 0 every call gets 503: see the log of the agents.',
-          unit: 'short',
-          base: 'red',
-          steps: [[1, 'green']],
-        },
+        'Agents connected',
+        'short',
+        'Connections of agents to the chosen gateways, added up. At 0 every call gets 503: see the log of the agents.',
         { connections: q.value('svc_gateway_agent_connections') },
+        { base: 'red', steps: [[1, 'green']] },
       ),
       stat(
-        {
-          title: 'Gateways',
-          description: 'Gateways that Prometheus scrapes. A missing one is down or not scraped.',
-          unit: 'short',
-          base: 'red',
-          steps: [[1, 'green']],
-        },
+        'Gateways',
+        'short',
+        'Gateways that Prometheus scrapes. A missing one is down or not scraped.',
         { gateways: `count(${q.value(ANCHOR, { by: ['job', 'instance'] })})` },
+        { base: 'red', steps: [[1, 'green']] },
       ),
       stat(
-        {
-          title: 'Log records lost, 1 h',
-          description:
-            'Log records that standard output did not accept in time. Above 0 the log has gaps: look at the process that reads it.',
-          unit: 'short',
-          steps: [[1, 'red']],
-        },
+        'Log records lost, 1 h',
+        'short',
+        'Log records that standard output did not accept in time. Above 0 the log has gaps: look at the process that reads it.',
         { lost: q.increase('svc_gateway_log_records_lost_total', '1h') },
+        { steps: [[1, 'red']] },
       ),
     ],
     Calls: [
+      lines('Calls by capability', 'reqps', 'How often each capability is called.', {
+        '{{capability}}': q.rate(CALLS, { by: ['capability'], ...ofCalls }),
+      }),
       lines(
-        {
-          title: 'Calls by capability',
-          description: 'How often each capability is called.',
-          unit: 'reqps',
-        },
-        { '{{capability}}': q.rate(CALLS, { by: ['capability'], ...ofCalls }) },
-      ),
-      lines(
-        {
-          title: 'Time of a call',
-          description:
-            'Half of the calls, and 95 and 99 of 100, take at most these times, from the head of the request to the beginning of the answer.',
-          unit: 's',
-        },
+        'Time of a call',
+        's',
+        'Half of the calls, and 95 and 99 of 100, take at most these times, from the head of the request to the beginning of the answer.',
         {
           '50 of 100': q.quantile(0.5, DURATION, ofCalls),
           '95 of 100': q.quantile(0.95, DURATION, ofCalls),
@@ -117,45 +93,32 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         },
       ),
       lines(
-        {
-          title: 'Errors by code',
-          description: 'Failed requests by error code. The guide Troubleshooting has an entry for each code.',
-          unit: 'reqps',
-        },
+        'Errors by code',
+        'reqps',
+        'Failed requests by error code. The guide Troubleshooting has an entry for each code.',
         { '{{code}}': q.rate(ERRORS, { by: ['code'] }) },
       ),
       lines(
-        {
-          title: 'Time by capability, 95 of 100',
-          description: 'Which capabilities are slow. `svc-agent try NAME --explain` shows why.',
-          unit: 's',
-        },
+        'Time by capability, 95 of 100',
+        's',
+        'Which capabilities are slow. `svc-agent try NAME --explain` shows why.',
         { '{{capability}}': q.quantile(0.95, DURATION, { by: ['capability'], ...ofCalls }) },
       ),
       lines(
-        {
-          title: 'Requests by status',
-          description:
-            'All requests, including health checks. 499 is a caller that went away; an error over MCP is a 200.',
-          unit: 'reqps',
-        },
+        'Requests by status',
+        'reqps',
+        'All requests, including health checks. 499 is a caller that went away; an error over MCP is a 200.',
         { '{{status}}': q.rate(CALLS, { by: ['status'] }) },
       ),
       lines(
-        {
-          title: 'Requests by route',
-          description:
-            'Which interface is used. The route is a template; it is empty for paths that do not exist.',
-          unit: 'reqps',
-        },
+        'Requests by route',
+        'reqps',
+        'Which interface is used. The route is a template; it is empty for paths that do not exist.',
         { '{{route}}': q.rate(CALLS, { by: ['route'] }) },
       ),
       rows(
-        {
-          title: 'Capabilities',
-          description:
-            'All capabilities that were called since the start of the gateways. Answers with 5xx count REST only; the dashboard of the agents has all calls by outcome.',
-        },
+        'Capabilities',
+        'All capabilities that were called since the start of the gateways. Answers with 5xx count REST only; the dashboard of the agents has all calls by outcome.',
         'capability',
         {
           'Calls/s': [q.rate(CALLS, { by: ['capability'], ...ofCalls }), 'reqps'],
@@ -170,42 +133,30 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
     ],
     'Callers and keys': [
       lines(
-        {
-          title: 'Callers refused',
-          description:
-            'Requests with a wrong key (401), without permission (403) and above a rate (429). Many 401 of one `source` in the log mean that somebody guesses keys.',
-          unit: 'reqps',
-        },
+        'Callers refused',
+        'reqps',
+        'Requests with a wrong key (401), without permission (403) and above a rate (429). Many 401 of one `source` in the log mean that somebody guesses keys.',
         { '{{status}}': q.rate(CALLS, { by: ['status'], where: 'status=~"401|403|429"' }) },
       ),
       lines(
-        {
-          title: 'Keys found in the cache',
-          description:
-            'Share of presented API keys that were remembered as verified. If it stays low, callers send wrong keys, or there are more keys than the cache holds.',
-          unit: 'percentunit',
-        },
+        'Keys found in the cache',
+        'percentunit',
+        'Share of presented API keys that were remembered as verified. If it stays low, callers send wrong keys, or there are more keys than the cache holds.',
         { share: `${cacheHits} / (${cacheHits} + ${cacheMisses})` },
       ),
       lines(
-        {
-          title: 'Keys being verified',
-          description:
-            'A new key takes a slot while its bcrypt hash is compared. If all slots are busy, callers with new keys get 429.',
-          unit: 'short',
-        },
+        'Keys being verified',
+        'short',
+        'A new key takes a slot while its bcrypt hash is compared. If all slots are busy, callers with new keys get 429.',
         {
           'busy {{instance}}': q.value('svc_gateway_bcrypt_slots_busy', { by: ['instance'] }),
           'slots {{instance}}': q.value('svc_gateway_bcrypt_slots', { by: ['instance'] }),
         },
       ),
       lines(
-        {
-          title: 'Tokens',
-          description:
-            "Access tokens by whether their verification was remembered, and failed fetches of issuers' keys; the log has the reasons. Empty without issuers.",
-          unit: 'ops',
-        },
+        'Tokens',
+        'ops',
+        "Access tokens by whether their verification was remembered, and failed fetches of issuers' keys; the log has the reasons. Empty without issuers.",
         {
           remembered: q.rate('svc_gateway_token_cache_hits_total'),
           'to be verified': q.rate('svc_gateway_token_cache_misses_total'),
@@ -215,20 +166,14 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         },
       ),
       lines(
-        {
-          title: 'Shared limits',
-          description:
-            'Leases of rate limits from Valkey. If many are unanswered, Valkey is away or slow, and each gateway keeps its limits alone. Empty without Valkey.',
-          unit: 'ops',
-        },
+        'Shared limits',
+        'ops',
+        'Leases of rate limits from Valkey. If many are unanswered, Valkey is away or slow, and each gateway keeps its limits alone. Empty without Valkey.',
         { '{{result}}': q.rate('svc_gateway_leases_total', { by: ['result'] }) },
       ),
       states(
-        {
-          title: 'Valkey, and files of keys',
-          description:
-            'Whether Valkey answers, and whether a file of keys or services was refused. While it is refused, a key that was removed from it still works; the `keys_reload_failed` record lists the faults. Empty without Valkey and without such files.',
-        },
+        'Valkey, and files of keys',
+        'Whether Valkey answers, and whether a file of keys or services was refused. While it is refused, a key that was removed from it still works; the `keys_reload_failed` record lists the faults. Empty without Valkey and without such files.',
         {
           'Valkey of {{instance}}': q.value('svc_gateway_valkey_up', { by: ['instance'] }),
           'files of {{instance}}': `1 - ${q.value('svc_gateway_reload_refused', { by: ['instance'] })}`,
@@ -238,49 +183,35 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
     ],
     'Requests and results under way': [
       lines(
-        {
-          title: 'Requests in flight',
-          description:
-            'Requests that are accepted and not yet answered. A line that only grows is a backlog: look at agents and database.',
-          unit: 'short',
-        },
+        'Requests in flight',
+        'short',
+        'Requests that are accepted and not yet answered. A line that only grows is a backlog: look at agents and database.',
         { '{{instance}}': q.value(ANCHOR, { by: ['instance'] }) },
       ),
       lines(
-        {
-          title: 'Calls at agents',
-          description: 'Calls that agents have and have not yet answered, whether they run or wait.',
-          unit: 'short',
-        },
+        'Calls at agents',
+        'short',
+        'Calls that agents have and have not yet answered, whether they run or wait.',
         { '{{instance}}': q.value('svc_gateway_agent_calls_in_flight', { by: ['instance'] }) },
       ),
       lines(
-        {
-          title: 'Memory for large results',
-          description:
-            'Memory reserved for results that arrive or are being delivered. Slow readers hold it.',
-          unit: 'bytes',
-        },
+        'Memory for large results',
+        'bytes',
+        'Memory reserved for results that arrive or are being delivered. Slow readers hold it.',
         { '{{instance}}': q.value('svc_gateway_result_reserved_bytes', { by: ['instance'] }) },
       ),
     ],
     Agents: [
       lines(
-        {
-          title: 'Agents connected',
-          description:
-            'Connections of agents, by gateway. A gateway at 0 is not ready and gets no calls from its balancer.',
-          unit: 'short',
-        },
+        'Agents connected',
+        'short',
+        'Connections of agents, by gateway. A gateway at 0 is not ready and gets no calls from its balancer.',
         { '{{instance}}': q.value('svc_gateway_agent_connections', { by: ['instance'] }) },
       ),
       lines(
-        {
-          title: 'Agents that come and go',
-          description:
-            'Connections made, ended and refused a second. Refused ones are agents with a wrong key, or others: `agent_rejected` records have the reason.',
-          unit: 'ops',
-        },
+        'Agents that come and go',
+        'ops',
+        'Connections made, ended and refused a second. Refused ones are agents with a wrong key, or others: `agent_rejected` records have the reason.',
         {
           connected: q.rate('svc_gateway_agent_connects_total'),
           ended: q.rate('svc_gateway_agent_disconnects_total'),
@@ -288,12 +219,9 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         },
       ),
       lines(
-        {
-          title: 'Links',
-          description:
-            'With several gateways: the number of gateways that agents are told, the links that agents should hold and do hold, and agents that are too old for several links. If links stay missing, a balancer sends all agents to one gateway.',
-          unit: 'short',
-        },
+        'Links',
+        'short',
+        'With several gateways: the number of gateways that agents are told, the links that agents should hold and do hold, and agents that are too old for several links. If links stay missing, a balancer sends all agents to one gateway.',
         {
           'replicas {{instance}}': q.value('svc_gateway_replicas', { by: ['instance'] }),
           'links missing {{instance}}': q.value('svc_gateway_links_missing', { by: ['instance'] }),
@@ -303,12 +231,9 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         },
       ),
       lines(
-        {
-          title: 'Workers',
-          description:
-            'Calls that reached their agent through another worker, and workers that ended and were replaced; `worker_ended` records have the reason. Empty with one worker.',
-          unit: 'ops',
-        },
+        'Workers',
+        'ops',
+        'Calls that reached their agent through another worker, and workers that ended and were replaced; `worker_ended` records have the reason. Empty with one worker.',
         {
           'calls over another worker {{instance}}': q.rate('svc_gateway_sibling_calls_total', {
             by: ['instance'],

@@ -30,15 +30,10 @@ import type {
 /** A panel without its place. */
 export type Unplaced = Omit<Panel, 'id' | 'gridPos'>;
 
-export interface PanelText {
-  readonly title: string;
-  /** What it shows, and what to do when it is not as it should be. */
-  readonly description: string;
-  /** As Grafana names units; `short` is a plain number. */
-  readonly unit: string;
-  /** From which value on a colour counts; below the first it is green. */
+/** From which values on which colour counts. */
+interface Colours {
   readonly steps?: readonly (readonly [from: number, color: 'orange' | 'red' | 'green'])[];
-  /** Colour below the first step; default green. */
+  /** Below the first step; default green. */
   readonly base?: 'green' | 'red';
 }
 
@@ -48,8 +43,17 @@ type Series = Readonly<Record<string, string>>;
 export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
 const REF_IDS = 'ABCDEFGH';
 
-/** One number, or one for each series. */
-export function stat(text: PanelText, series: Series): Unplaced {
+/**
+ * One number, or one for each series. As for every panel, `unit` is a name of Grafana (`short` is a plain number), and
+ * `description` says what the panel shows and what to do when it is not as it should be.
+ */
+export function stat(
+  title: string,
+  unit: string,
+  description: string,
+  series: Series,
+  colours: Colours = {},
+): Unplaced {
   const options: StatOptions = {
     reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
     orientation: VizOrientation.Auto,
@@ -61,11 +65,11 @@ export function stat(text: PanelText, series: Series): Unplaced {
     showPercentChange: false,
     percentChangeColorMode: PercentChangeColorMode.Standard,
   };
-  return panel('stat', text, options, targets(series), {});
+  return panel('stat', { title, unit, description, ...colours }, options, targets(series), {});
 }
 
 /** Lines over time. */
-export function lines(text: PanelText, series: Series): Unplaced {
+export function lines(title: string, unit: string, description: string, series: Series): Unplaced {
   const options: LineOptions = {
     legend: {
       calcs: ['lastNotNull', 'max'],
@@ -76,7 +80,7 @@ export function lines(text: PanelText, series: Series): Unplaced {
     tooltip: { mode: TooltipDisplayMode.Multi, sort: SortOrder.Descending },
   };
   const custom: LineFieldConfig = { fillOpacity: 10, lineWidth: 1, spanNulls: false };
-  return panel('timeseries', text, options, targets(series), {
+  return panel('timeseries', { title, unit, description }, options, targets(series), {
     min: 0,
     color: { mode: FieldColorModeId.PaletteClassic },
     custom: { ...custom },
@@ -85,7 +89,8 @@ export function lines(text: PanelText, series: Series): Unplaced {
 
 /** What is so or not over time: one row for each series, whose value is 1 or 0. */
 export function states(
-  text: Omit<PanelText, 'unit' | 'steps' | 'base'>,
+  title: string,
+  description: string,
   series: Series,
   words: { readonly one: string; readonly zero: string; readonly good: 'one' | 'zero' },
 ): Unplaced {
@@ -110,12 +115,13 @@ export function states(
     ],
     custom: { ...custom },
   };
-  return panel('state-timeline', { ...text, unit: 'none' }, options, targets(series), fields);
+  return panel('state-timeline', { title, unit: 'none', description }, options, targets(series), fields);
 }
 
 /** One row for each value of the label, and a column for each expression, with its unit. */
 export function rows(
-  text: Omit<PanelText, 'unit'>,
+  title: string,
+  description: string,
   label: string,
   columns: Readonly<Record<string, readonly [expression: string, unit: string]>>,
 ): Unplaced {
@@ -128,7 +134,7 @@ export function rows(
   };
   const made = panel(
     'table',
-    { ...text, unit: 'short' },
+    { title, unit: 'short', description },
     options,
     targets(Object.fromEntries(all.map(([name, [expression]]) => [name, expression]))).map((target) => ({
       ...target,
@@ -160,7 +166,13 @@ export function rows(
 
 function panel(
   type: string,
-  { title, description, unit, steps = [], base = 'green' }: PanelText,
+  {
+    title,
+    unit,
+    description,
+    steps = [],
+    base = 'green',
+  }: Colours & { readonly title: string; readonly unit: string; readonly description: string },
   options: object,
   queries: readonly Readonly<Record<string, unknown>>[],
   fields: FieldConfig,

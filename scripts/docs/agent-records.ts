@@ -8,11 +8,7 @@ const GATEWAY = 'wss://gateway.example.com/ws/agent';
 const WITH_IDENTITY = 'Only with `identity` in the capability file; empty when there is none.';
 
 const WHICH_DATABASE = {
-  database: {
-    type: 'string',
-    meaning: 'Which of `databases`.',
-    optional: true,
-  },
+  database: 'string?: Which of `databases`.',
 } as const;
 
 export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
@@ -20,9 +16,9 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: 'Every start-up check has passed. Also on standard error.',
     fields: {
-      version: { type: 'string', meaning: 'Version of the agent.' },
-      config_file: { type: 'string', meaning: 'The capability file.' },
-      capabilities: { type: 'number', meaning: 'How many it defines.' },
+      version: 'string: Version of the agent.',
+      config_file: 'string: The capability file.',
+      capabilities: 'number: How many it defines.',
     },
     example: {
       event: 'starting',
@@ -35,8 +31,8 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: '`GET /metrics` answers; with `metrics.addr` only. Also on standard error.',
     fields: {
-      address: { type: 'string', meaning: 'The bound address.' },
-      port: { type: 'number', meaning: 'The bound port; the chosen one for port 0.' },
+      address: 'string: The bound address.',
+      port: 'number: The bound port; the chosen one for port 0.',
     },
     example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
   },
@@ -44,9 +40,9 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on. Also on standard error.',
     fields: {
-      address: { type: 'string', meaning: 'The bound address.' },
-      port: { type: 'number', meaning: 'The bound port.' },
-      message: { type: 'string', meaning: 'What the operating system said.' },
+      address: 'string: The bound address.',
+      port: 'number: The bound port.',
+      message: 'string: What the operating system said.',
     },
     example: { event: 'accept_failed', address: '127.0.0.1', port: 9090, message: 'accept EMFILE' },
   },
@@ -54,14 +50,10 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: 'The gateway has accepted the agent. Also on standard error.',
     fields: {
-      gateway: { type: 'string', meaning: '`gateway.url`, with the number of the replica for `{replica}`.' },
-      conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the gateway.' },
-      replica_id: {
-        type: 'string',
-        meaning: 'The replica of the gateway, where there are links to several of its processes.',
-        optional: true,
-      },
-      worker: { type: 'number', meaning: 'Which of its workers, from 0; absent likewise.', optional: true },
+      gateway: 'string: `gateway.url`, with the number of the replica for `{replica}`.',
+      conn_id: 'string: The name of the connection; the same in the log of the gateway.',
+      replica_id: 'string?: The replica of the gateway, where there are links to several of its processes.',
+      worker: 'number?: Which of its workers, from 0; absent likewise.',
     },
     example: { event: 'connected', gateway: GATEWAY, conn_id: CONNECTION, replica_id: REPLICA, worker: 0 },
   },
@@ -69,26 +61,14 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'A connection is over or never came to be. Where it is `planned`, at level `info` and in the log alone. Also on standard error.',
     fields: {
-      gateway: { type: 'string', meaning: '`gateway.url`.' },
-      reason: { type: 'string', meaning: 'Why, with advice where there is any.' },
-      conn_id: { type: 'string', meaning: 'The connection, had it been accepted.', optional: true },
-      planned: {
-        type: 'boolean',
-        meaning:
-          'True where the agent has ended it itself, as when another takes its place at a reload; its calls are answered.',
-        optional: true,
-      },
-      retry_in_ms: {
-        type: 'number',
-        meaning: 'Milliseconds until the next try; another connection may be sought already.',
-        optional: true,
-      },
-      replica_id: {
-        type: 'string',
-        meaning: 'The replica of the gateway, where there are links to several of its processes.',
-        optional: true,
-      },
-      worker: { type: 'number', meaning: 'Which of its workers, from 0; absent likewise.', optional: true },
+      gateway: 'string: `gateway.url`.',
+      reason: 'string: Why, with advice where there is any.',
+      conn_id: 'string?: The connection, had it been accepted.',
+      planned:
+        'boolean?: True where the agent has ended it itself, as when another takes its place at a reload; its calls are answered.',
+      retry_in_ms: 'number?: Milliseconds until the next try; another connection may be sought already.',
+      replica_id: 'string?: The replica of the gateway, where there are links to several of its processes.',
+      worker: 'number?: Which of its workers, from 0; absent likewise.',
     },
     example: {
       event: 'disconnected',
@@ -102,10 +82,10 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'A gateway wants more links than the agent holds: `max_links`, because `gateway.max_links` allows fewer, so each replica gets fewer; `not_found`, because the rest has not been found for 60 s: see how the balancer spreads connections to `/ws/agent`, or give the replicas addresses or hosts of their own. Once until it holds all. Also on standard error.',
     fields: {
-      gateway: { type: 'string', meaning: '`gateway.url`.' },
-      reason: { type: 'string', meaning: '`max_links` or `not_found`.' },
-      links: { type: 'number', meaning: 'How many it holds.' },
-      links_wanted: { type: 'number', meaning: 'How many the gateway wants.' },
+      gateway: 'string: `gateway.url`.',
+      reason: 'string: `max_links` or `not_found`.',
+      links: 'number: How many it holds.',
+      links_wanted: 'number: How many the gateway wants.',
     },
     example: { event: 'links_short', gateway: GATEWAY, reason: 'not_found', links: 1, links_wanted: 3 },
   },
@@ -113,56 +93,26 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: 'One for each call that reached the agent for a capability that it has.',
     fields: {
-      request_id: { type: 'string', meaning: 'The `X-Request-Id` of the answer.' },
-      api_key_name: { type: 'string', meaning: '`name` of the record of the key; empty for a token.' },
-      principal: {
-        type: 'string',
-        meaning:
-          'Who calls: `key:<principal>` or `token:<name of the issuer>:<subject>`; empty where that is not known. Like the next three only with `identity` in the capability file.',
-        optional: WITH_IDENTITY,
-      },
-      issuer: { type: 'string', meaning: '`iss` of the token; empty for a key.', optional: WITH_IDENTITY },
-      client_id: {
-        type: 'string',
-        meaning: 'The client that the token was issued to.',
-        optional: WITH_IDENTITY,
-      },
-      verified_by: {
-        type: 'string',
-        meaning:
-          'Whose word that is: `token`, which the agent has verified, or `gateway`. Absent where the caller is not known.',
-        optional: true,
-      },
-      capability: { type: 'string', meaning: 'The capability.' },
-      outcome: { type: 'string', meaning: '`OK` or an [error code](errors.md).' },
-      duration_ms: {
-        type: 'number',
-        meaning: 'Milliseconds from the arrival to the outcome, queue included.',
-      },
-      rows: { type: 'number', meaning: 'Rows answered.' },
-      bytes: { type: 'number', meaning: 'Bytes of the `rows` array.' },
-      traceparent: {
-        type: 'string',
-        meaning:
-          'The `traceparent` header of the request; where the gateway makes traces, that of its own span.',
-        optional: true,
-      },
-      trace_id: {
-        type: 'string',
-        meaning: 'The trace that the call is part of, recorded or not.',
-        optional: 'Only with `telemetry.traces`.',
-      },
-      trace_flags: {
-        type: 'string',
-        meaning: '`01` where that trace is recorded, `00` where the sampler left it out.',
-        optional: 'Only with `telemetry.traces`.',
-      },
-      detail: {
-        type: 'string',
-        meaning:
-          'What the database said: SQLSTATE and names, no values of parameters or rows. Or why who calls is refused.',
-        optional: true,
-      },
+      request_id: 'string: The `X-Request-Id` of the answer.',
+      api_key_name: 'string: `name` of the record of the key; empty for a token.',
+      principal: `string | absent: Who calls: \`key:<principal>\` or \`token:<name of the issuer>:<subject>\`; empty where that is not known. Like the next three only with \`identity\` in the capability file. ${WITH_IDENTITY}`,
+      issuer: `string | absent: \`iss\` of the token; empty for a key. ${WITH_IDENTITY}`,
+      client_id: `string | absent: The client that the token was issued to. ${WITH_IDENTITY}`,
+      verified_by:
+        'string?: Whose word that is: `token`, which the agent has verified, or `gateway`. Absent where the caller is not known.',
+      capability: 'string: The capability.',
+      outcome: 'string: `OK` or an [error code](errors.md).',
+      duration_ms: 'number: Milliseconds from the arrival to the outcome, queue included.',
+      rows: 'number: Rows answered.',
+      bytes: 'number: Bytes of the `rows` array.',
+      traceparent:
+        'string?: The `traceparent` header of the request; where the gateway makes traces, that of its own span.',
+      trace_id:
+        'string | absent: The trace that the call is part of, recorded or not. Only with `telemetry.traces`.',
+      trace_flags:
+        'string | absent: `01` where that trace is recorded, `00` where the sampler left it out. Only with `telemetry.traces`.',
+      detail:
+        'string?: What the database said: SQLSTATE and names, no values of parameters or rows. Or why who calls is refused.',
     },
     example: {
       event: 'call',
@@ -180,9 +130,9 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: 'The keys of an issuer are known, or have changed; with `identity.issuers` only. With 0 `keys`, when every token of the issuer is refused, at level `warn`.',
     fields: {
-      issuer: { type: 'string', meaning: '`name` of the issuer.' },
-      keys: { type: 'number', meaning: 'How many of its keys serve.' },
-      left_out: { type: 'number', meaning: 'How many cannot be used: of another kind, or too weak.' },
+      issuer: 'string: `name` of the issuer.',
+      keys: 'number: How many of its keys serve.',
+      left_out: 'number: How many cannot be used: of another kind, or too weak.',
     },
     example: { event: 'keys_fetched', issuer: 'keycloak', keys: 2, left_out: 1 },
   },
@@ -190,9 +140,9 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'The keys of an issuer could not be fetched; once for each change, not for each try. Also on standard error.',
     fields: {
-      issuer: { type: 'string', meaning: '`name` of the issuer.' },
-      reason: { type: 'string', meaning: 'Why.' },
-      keys_serve: { type: 'boolean', meaning: 'Whether the keys known before serve on.' },
+      issuer: 'string: `name` of the issuer.',
+      reason: 'string: Why.',
+      keys_serve: 'boolean: Whether the keys known before serve on.',
     },
     example: {
       event: 'keys_fetch_failed',
@@ -205,8 +155,8 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'After a call with refused parameters: an enum has other labels than when the agent started. Callers are told those of the start; a reload or a restart takes the new ones up. Once for each capability. Also on standard error.',
     fields: {
-      capability: { type: 'string', meaning: 'The capability.' },
-      params: { type: 'string', meaning: 'Its parameters whose labels are out of date.' },
+      capability: 'string: The capability.',
+      params: 'string: Its parameters whose labels are out of date.',
     },
     example: { event: 'labels_changed', capability: 'orders_by_status', params: 'status' },
   },
@@ -215,8 +165,8 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'No connection to the database is left, and none can be made. Once for each outage. Also on standard error.',
     fields: {
       ...WHICH_DATABASE,
-      reason: { type: 'string', meaning: 'What to check.' },
-      detail: { type: 'string', meaning: 'What the attempt to connect met.' },
+      reason: 'string: What to check.',
+      detail: 'string: What the attempt to connect met.',
     },
     example: {
       event: 'database_lost',
@@ -228,9 +178,9 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'A database could not be used when the agent started or loaded its file, so that its capabilities could not be verified: their calls get AGENT_DATABASE_UNAVAILABLE. The agent tries it again after 1 s to 60 s. Also on standard error.',
     fields: {
-      database: { type: 'string', meaning: 'Its name.' },
-      reason: { type: 'string', meaning: 'What is wrong with it, and what to check.' },
-      detail: { type: 'string', meaning: 'What the attempt to use it met.' },
+      database: 'string: Its name.',
+      reason: 'string: What is wrong with it, and what to check.',
+      detail: 'string: What the attempt to use it met.',
     },
     example: {
       event: 'database_away',
@@ -244,15 +194,11 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'error',
     when: 'A database that was away can be used again, and its capabilities do not pass the checks, or its account may do more than `require_readonly_account` allows. Its calls get AGENT_DATABASE_UNAVAILABLE until a reload passes. Also on standard error.',
     fields: {
-      database: { type: 'string', meaning: 'Its name.' },
-      faults: { type: 'number', meaning: 'How many faults there are.' },
-      capabilities: {
-        type: 'string',
-        meaning: 'The names of those at fault; absent where it is something else.',
-        optional: true,
-      },
-      message: { type: 'string', meaning: 'All faults, each on a line of its own.' },
-      detail: { type: 'string', meaning: 'What the database said.', optional: true },
+      database: 'string: Its name.',
+      faults: 'number: How many faults there are.',
+      capabilities: 'string?: The names of those at fault; absent where it is something else.',
+      message: 'string: All faults, each on a line of its own.',
+      detail: 'string?: What the database said.',
     },
     example: {
       event: 'database_refused',
@@ -267,7 +213,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'A connection to the lost database could be made again, which the agent tries by itself, too; or a database that was away has been verified.',
     fields: {
       ...WHICH_DATABASE,
-      away_ms: { type: 'number', meaning: 'Milliseconds since it was lost.' },
+      away_ms: 'number: Milliseconds since it was lost.',
     },
     example: { event: 'database_back', away_ms: 2310 },
   },
@@ -276,19 +222,12 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'A worker has ended though it should run; with `runtime.workers` above 1 only. It is started again; calls that it has had for more than a second fail, the others are run once more. Also on standard error.',
     fields: {
       ...WHICH_DATABASE,
-      worker: { type: 'number', meaning: 'Which one, from 0.' },
-      code: {
-        type: 'number',
-        meaning: 'The exit code of its process; absent after a signal.',
-        optional: true,
-      },
-      signal: { type: 'string', meaning: 'The signal that ended its process.', optional: true },
-      restart_in_ms: { type: 'number', meaning: 'Milliseconds until it is started again.' },
-      detail: {
-        type: 'string',
-        meaning:
-          'The end of what it wrote to standard error, or that it said nothing for too long and was killed.',
-      },
+      worker: 'number: Which one, from 0.',
+      code: 'number?: The exit code of its process; absent after a signal.',
+      signal: 'string?: The signal that ended its process.',
+      restart_in_ms: 'number: Milliseconds until it is started again.',
+      detail:
+        'string: The end of what it wrote to standard error, or that it said nothing for too long and was killed.',
     },
     example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', restart_in_ms: 100, detail: '' },
   },
@@ -297,13 +236,10 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     when: 'At start, and at a reload where it was not found the last time: the database account may do more than read. One for each finding.',
     fields: {
       ...WHICH_DATABASE,
-      problem: { type: 'string', meaning: 'What it may do.' },
-      remedy: {
-        type: 'string',
-        meaning:
-          'The statement that takes it away. For a superuser, and an owner of the database, a schema or a table: the statements that make another account, which may read what the capabilities name.',
-      },
-      detail: { type: 'string', meaning: 'What the database said.', optional: true },
+      problem: 'string: What it may do.',
+      remedy:
+        'string: The statement that takes it away. For a superuser, and an owner of the database, a schema or a table: the statements that make another account, which may read what the capabilities name.',
+      detail: 'string?: What the database said.',
     },
     example: {
       event: 'account_finding',
@@ -314,21 +250,17 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   account_audited: {
     level: 'warn',
     when: 'After the findings, when the agent starts or reloads in spite of them. Also on standard error.',
-    fields: { findings: { type: 'number', meaning: 'How many there are.' } },
+    fields: { findings: 'number: How many there are.' },
     example: { event: 'account_audited', findings: 1 },
   },
   startup_fault: {
     level: 'error',
     when: 'The agent does not start. One for each fault; the fault without `detail` is printed as well.',
     fields: {
-      path: { type: 'string', meaning: 'The key of the capability file.' },
-      message: { type: 'string', meaning: 'What is wrong.' },
-      detail: { type: 'string', meaning: 'What the database said; empty when it was not asked.' },
-      hint: {
-        type: 'string',
-        meaning: 'The line of the SQL, and what the database advises or has to be granted.',
-        optional: true,
-      },
+      path: 'string: The key of the capability file.',
+      message: 'string: What is wrong.',
+      detail: 'string: What the database said; empty when it was not asked.',
+      hint: 'string?: The line of the SQL, and what the database advises or has to be granted.',
     },
     example: {
       event: 'startup_fault',
@@ -342,8 +274,8 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'The file may stay so, but some calls will fail, or what it says is hardly meant. What is weaker with a database than with PostgreSQL is one, too, which a running agent writes to standard error as well. `svc-agent check` prints it as well. At a reload what was not found the last time.',
     fields: {
-      path: { type: 'string', meaning: 'The key of the capability file.' },
-      message: { type: 'string', meaning: 'What is wrong, and how to fix it.' },
+      path: 'string: The key of the capability file.',
+      message: 'string: What is wrong, and how to fix it.',
     },
     example: {
       event: 'startup_warning',
@@ -355,29 +287,19 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: 'What the capability file holds now is served, by each link unless `links_waiting` says otherwise. Also on standard error.',
     fields: {
-      trigger: { type: 'string', meaning: '`SIGHUP`; `watch`: a file changed, with `--watch`.' },
-      capabilities: { type: 'number', meaning: 'How many are served.' },
-      added: { type: 'string', meaning: 'Names; absent where there are none.', optional: true },
-      changed: {
-        type: 'string',
-        meaning: 'Names of those that the file, or the database, defines otherwise than before; likewise.',
-        optional: true,
-      },
-      removed: { type: 'string', meaning: 'Likewise.', optional: true },
-      database_changed: {
-        type: 'boolean',
-        meaning: 'Whether `database` changed, so that new connections took the place of those before.',
-      },
-      links_replaced: {
-        type: 'number',
-        meaning: 'Links to gateways that others took the place of; 0 where callers see no difference.',
-      },
-      links_waiting: {
-        type: 'number',
-        meaning:
-          'Links that still serve what was there before, because no other could be made within 10 s; the agent tries on.',
-      },
-      duration_ms: { type: 'number', meaning: 'From the trigger, or the end of the reload before.' },
+      trigger: 'string: `SIGHUP`; `watch`: a file changed, with `--watch`.',
+      capabilities: 'number: How many are served.',
+      added: 'string?: Names; absent where there are none.',
+      changed:
+        'string?: Names of those that the file, or the database, defines otherwise than before; likewise.',
+      removed: 'string?: Likewise.',
+      database_changed:
+        'boolean: Whether `database` changed, so that new connections took the place of those before.',
+      links_replaced:
+        'number: Links to gateways that others took the place of; 0 where callers see no difference.',
+      links_waiting:
+        'number: Links that still serve what was there before, because no other could be made within 10 s; the agent tries on.',
+      duration_ms: 'number: From the trigger, or the end of the reload before.',
     },
     example: {
       event: 'reloaded',
@@ -395,16 +317,12 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'error',
     when: 'Something is wrong with what the capability file holds now, or with its database: what was served before serves on. Also on standard error.',
     fields: {
-      trigger: { type: 'string', meaning: 'As in `reloaded`.' },
-      faults: { type: 'number', meaning: 'How many there are.' },
-      capabilities: {
-        type: 'string',
-        meaning: 'Names of the capabilities at fault; absent where it is something else.',
-        optional: true,
-      },
-      message: { type: 'string', meaning: 'Each fault, with its place, on a line of its own.' },
-      detail: { type: 'string', meaning: 'What the database said of them.', optional: true },
-      duration_ms: { type: 'number', meaning: 'As in `reloaded`.' },
+      trigger: 'string: As in `reloaded`.',
+      faults: 'number: How many there are.',
+      capabilities: 'string?: Names of the capabilities at fault; absent where it is something else.',
+      message: 'string: Each fault, with its place, on a line of its own.',
+      detail: 'string?: What the database said of them.',
+      duration_ms: 'number: As in `reloaded`.',
     },
     example: {
       event: 'reload_refused',
@@ -420,8 +338,8 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'info',
     when: 'Every capability has been verified again and still passes; with `runtime.reverify` only.',
     fields: {
-      capabilities: { type: 'number', meaning: 'How many.' },
-      duration_ms: { type: 'number', meaning: 'How long that took.' },
+      capabilities: 'number: How many.',
+      duration_ms: 'number: How long that took.',
     },
     example: { event: 'reverified', capabilities: 12, duration_ms: 590 },
   },
@@ -429,11 +347,11 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'Capabilities do not pass any more when they are verified again, since the database has changed; they are served on. Each time that they are verified, with `runtime.reverify` only. Also on standard error.',
     fields: {
-      faults: { type: 'number', meaning: 'How many there are.' },
-      capabilities: { type: 'string', meaning: 'Names of the capabilities.', optional: true },
-      message: { type: 'string', meaning: 'Each fault, with its place, on a line of its own.' },
-      detail: { type: 'string', meaning: 'What the database said of them.', optional: true },
-      duration_ms: { type: 'number', meaning: 'How long verifying took.' },
+      faults: 'number: How many there are.',
+      capabilities: 'string?: Names of the capabilities.',
+      message: 'string: Each fault, with its place, on a line of its own.',
+      detail: 'string?: What the database said of them.',
+      duration_ms: 'number: How long verifying took.',
     },
     example: {
       event: 'drift',
@@ -447,15 +365,15 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   crashed: {
     level: 'error',
     when: 'A fault of the agent itself; it ends with exit code 1. Please report it. Also on standard error.',
-    fields: { detail: { type: 'string', meaning: 'The fault with its stack.' } },
+    fields: { detail: 'string: The fault with its stack.' },
     example: { event: 'crashed', detail: 'Error: ...' },
   },
   shutting_down: {
     level: 'info',
     when: 'A signal asks for the end. Calls in flight are finished, for at most 25 s. Also on standard error.',
     fields: {
-      signal: { type: 'string', meaning: 'The signal.' },
-      in_flight: { type: 'number', meaning: 'Calls that run or wait.' },
+      signal: 'string: The signal.',
+      in_flight: 'number: Calls that run or wait.',
     },
     example: { event: 'shutting_down', signal: 'SIGTERM', in_flight: 2 },
   },

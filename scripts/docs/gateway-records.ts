@@ -1,6 +1,5 @@
 import type { GatewayEvent } from '../../packages/gateway/src/telemetry/events.ts';
 import { AUTH_FAILURES } from '../../packages/gateway/src/auth/auth-failure.ts';
-import { CONSOLE_RECORDS } from './console-records.ts';
 import type { RecordDocs } from './log-record.ts';
 import { code } from './markdown.ts';
 
@@ -16,9 +15,9 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'The gateway takes requests.',
     fields: {
-      url: { type: 'string', meaning: 'The address as a URL.' },
-      address: { type: 'string', meaning: 'The bound address.' },
-      port: { type: 'number', meaning: 'The bound port; the chosen one for port 0.' },
+      url: 'string: The address as a URL.',
+      address: 'string: The bound address.',
+      port: 'number: The bound port; the chosen one for port 0.',
     },
     example: { event: 'listening', url: 'http://127.0.0.1:8080', address: '127.0.0.1', port: 8080 },
   },
@@ -26,19 +25,39 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: '`GET /metrics` answers; with `GATEWAY_METRICS_ADDR` only.',
     fields: {
-      address: { type: 'string', meaning: 'The bound address.' },
-      port: { type: 'number', meaning: 'The bound port; the chosen one for port 0.' },
+      address: 'string: The bound address.',
+      port: 'number: The bound port; the chosen one for port 0.',
     },
     example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
   },
-  ...CONSOLE_RECORDS,
+  console_listening: {
+    level: 'info',
+    when: 'The console of operators can be opened; with `GATEWAY_CONSOLE_ADDR` only.',
+    fields: {
+      url: 'string: Where it is, without its token.',
+      address: 'string: The bound address.',
+      port: 'number: The bound port; the chosen one for port 0.',
+    },
+    example: {
+      event: 'console_listening',
+      url: 'http://127.0.0.1:9091/console/',
+      address: '127.0.0.1',
+      port: 9091,
+    },
+  },
+  console_token_refused: {
+    level: 'warn',
+    when: 'Somebody sent a wrong token to the console. From the eleventh in a minute on, a source is answered 429 without a record.',
+    fields: { source: 'string: The address that sent it.' },
+    example: { event: 'console_token_refused', source: '192.0.2.7' },
+  },
   accept_failed: {
     level: 'warn',
     when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on.',
     fields: {
-      address: { type: 'string', meaning: 'The bound address.' },
-      port: { type: 'number', meaning: 'The bound port.' },
-      message: { type: 'string', meaning: 'What the operating system said.' },
+      address: 'string: The bound address.',
+      port: 'number: The bound port.',
+      message: 'string: What the operating system said.',
     },
     example: { event: 'accept_failed', address: '127.0.0.1', port: 8080, message: 'accept EMFILE' },
   },
@@ -46,75 +65,30 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'One for each HTTP request, once its answer is decided; for a batch of MCP one for each message in it. An empty string where a value is not known.',
     fields: {
-      request_id: {
-        type: 'string',
-        meaning:
-          'The `X-Request-Id` of the answer; the same in the log of the agent and in `svc.request_id`.',
-      },
-      api_key_name: { type: 'string', meaning: '`name` of the record of the key.' },
-      capability: {
-        type: 'string',
-        meaning: 'The capability, once the key is known and the name well formed.',
-      },
-      http_status: {
-        type: 'number',
-        meaning:
-          'The status; 101 for an agent that connects, 499 when the connection ended, or an MCP client cancelled the call, before the answer.',
-      },
-      method: { type: 'string', meaning: 'The HTTP method; empty when what came was not HTTP.' },
-      service: {
-        type: 'string',
-        meaning: 'Whose path it is; empty where that is none, or of no service that there is.',
-        optional: WITH_SERVICES,
-      },
-      route: { type: 'string', meaning: 'The template of the path, never the path itself.' },
-      source: { type: 'string', meaning: 'The source address, after trusted proxies.' },
-      duration_ms: { type: 'number', meaning: 'Milliseconds until the answer was decided.' },
-      error_code: { type: 'string', meaning: 'The [code](errors.md) of the answer; empty for none.' },
-      trace_id: {
-        type: 'string',
-        meaning:
-          'The trace that the call is part of, recorded or not; empty where its caller is not known, and for other requests.',
-        optional: 'Only with GATEWAY_TRACES.',
-      },
-      trace_flags: {
-        type: 'string',
-        meaning: '`01` where that trace is recorded, `00` where the sampler left it out; empty without one.',
-        optional: 'Only with GATEWAY_TRACES.',
-      },
-      mcp_method: {
-        type: 'string',
-        meaning: 'The [MCP](mcp.md) method of a request to `/mcp`; `unknown` for one that MCP does not know.',
-        optional: true,
-      },
-      principal: {
-        type: 'string',
-        meaning:
-          'Who calls: `key:` and `principal` of the record of the key, or `token:`, the name of the issuer and the subject. This and the fields below are there only where GATEWAY_ISSUERS_JSON has an issuer.',
-        optional: WITH_ISSUERS,
-      },
-      issuer: {
-        type: 'string',
-        meaning: '`name` of the record of the issuer of the token.',
-        optional: WITH_ISSUERS,
-      },
-      subject: {
-        type: 'string',
-        meaning:
-          '`sub` of the token; with `"log_subject": false` the first 22 characters of its SHA-256 in base64url.',
-        optional: WITH_ISSUERS,
-      },
-      client_id: {
-        type: 'string',
-        meaning: '`client_id`, else `azp`, `cid` or `appid` of the token.',
-        optional: WITH_ISSUERS,
-      },
-      token_id: { type: 'string', meaning: '`jti` of the token.', optional: WITH_ISSUERS },
-      auth_failure: {
-        type: 'string',
-        meaning: `Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good, but for \`issuer_unavailable\`.`,
-        optional: WITH_ISSUERS,
-      },
+      request_id:
+        'string: The `X-Request-Id` of the answer; the same in the log of the agent and in `svc.request_id`.',
+      api_key_name: 'string: `name` of the record of the key.',
+      capability: 'string: The capability, once the key is known and the name well formed.',
+      http_status:
+        'number: The status; 101 for an agent that connects, 499 when the connection ended, or an MCP client cancelled the call, before the answer.',
+      method: 'string: The HTTP method; empty when what came was not HTTP.',
+      service: `string | absent: Whose path it is; empty where that is none, or of no service that there is. ${WITH_SERVICES}`,
+      route: 'string: The template of the path, never the path itself.',
+      source: 'string: The source address, after trusted proxies.',
+      duration_ms: 'number: Milliseconds until the answer was decided.',
+      error_code: 'string: The [code](errors.md) of the answer; empty for none.',
+      trace_id:
+        'string | absent: The trace that the call is part of, recorded or not; empty where its caller is not known, and for other requests. Only with GATEWAY_TRACES.',
+      trace_flags:
+        'string | absent: `01` where that trace is recorded, `00` where the sampler left it out; empty without one. Only with GATEWAY_TRACES.',
+      mcp_method:
+        'string?: The [MCP](mcp.md) method of a request to `/mcp`; `unknown` for one that MCP does not know.',
+      principal: `string | absent: Who calls: \`key:\` and \`principal\` of the record of the key, or \`token:\`, the name of the issuer and the subject. This and the fields below are there only where GATEWAY_ISSUERS_JSON has an issuer. ${WITH_ISSUERS}`,
+      issuer: `string | absent: \`name\` of the record of the issuer of the token. ${WITH_ISSUERS}`,
+      subject: `string | absent: \`sub\` of the token; with \`"log_subject": false\` the first 22 characters of its SHA-256 in base64url. ${WITH_ISSUERS}`,
+      client_id: `string | absent: \`client_id\`, else \`azp\`, \`cid\` or \`appid\` of the token. ${WITH_ISSUERS}`,
+      token_id: `string | absent: \`jti\` of the token. ${WITH_ISSUERS}`,
+      auth_failure: `string | absent: Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good, but for \`issuer_unavailable\`. ${WITH_ISSUERS}`,
     },
     example: {
       event: 'request',
@@ -133,12 +107,12 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'An agent has proved itself and described its capabilities; calls go to it from now on.',
     fields: {
-      service: { type: 'string', meaning: 'The service that its key belongs to.', optional: WITH_SERVICES },
-      conn_id: { type: 'string', meaning: 'The name of the connection; the same in the log of the agent.' },
-      instance_id: { type: 'string', meaning: 'The name of the agent process, new with each start.' },
-      key_id: { type: 'string', meaning: 'Fingerprint of the public key.' },
-      source: { type: 'string', meaning: 'Where it connects from.' },
-      capabilities: { type: 'number', meaning: 'How many capabilities it has.' },
+      service: `string | absent: The service that its key belongs to. ${WITH_SERVICES}`,
+      conn_id: 'string: The name of the connection; the same in the log of the agent.',
+      instance_id: 'string: The name of the agent process, new with each start.',
+      key_id: 'string: Fingerprint of the public key.',
+      source: 'string: Where it connects from.',
+      capabilities: 'number: How many capabilities it has.',
     },
     example: {
       event: 'agent_connected',
@@ -153,9 +127,9 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'The connection of a connected agent is over.',
     fields: {
-      conn_id: { type: 'string', meaning: 'The name of the connection.' },
-      instance_id: { type: 'string', meaning: 'The name of the agent process.' },
-      reason: { type: 'string', meaning: 'Why, with the close code where there is one.' },
+      conn_id: 'string: The name of the connection.',
+      instance_id: 'string: The name of the agent process.',
+      reason: 'string: Why, with the close code where there is one.',
     },
     example: {
       event: 'agent_disconnected',
@@ -168,8 +142,8 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'Who asked to be an agent was turned away.',
     fields: {
-      source: { type: 'string', meaning: 'Where it came from.' },
-      reason: { type: 'string', meaning: 'Why. Strangers are not told.' },
+      source: 'string: Where it came from.',
+      reason: 'string: Why. Strangers are not told.',
     },
     example: { event: 'agent_rejected', source: '198.51.100.7', reason: 'unknown key or bad signature' },
   },
@@ -177,9 +151,9 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'An agent that is too old to hold more than one link has connected where there are several replicas or workers: update it. Once for each process of an agent.',
     fields: {
-      conn_id: { type: 'string', meaning: 'The connection.' },
-      instance_id: { type: 'string', meaning: 'The process of the agent.' },
-      source: { type: 'string', meaning: 'Where it came from.' },
+      conn_id: 'string: The connection.',
+      instance_id: 'string: The process of the agent.',
+      source: 'string: Where it came from.',
     },
     example: {
       event: 'agent_single_link',
@@ -192,10 +166,10 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'An agent that looks for further replicas or workers gets to this process again and again: see how the balancer spreads connections to `/ws/agent`, and whether GATEWAY_REPLICAS is right. Once for each search.',
     fields: {
-      instance_id: { type: 'string', meaning: 'The process of the agent.' },
-      source: { type: 'string', meaning: 'Where it came from.' },
-      replicas: { type: 'number', meaning: 'How many replicas it was told of.' },
-      links_per_replica: { type: 'number', meaning: 'How many links to each it was told to hold.' },
+      instance_id: 'string: The process of the agent.',
+      source: 'string: Where it came from.',
+      replicas: 'number: How many replicas it was told of.',
+      links_per_replica: 'number: How many links to each it was told to hold.',
     },
     example: {
       event: 'links_short',
@@ -209,8 +183,8 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'The name of GATEWAY_REPLICAS has another number of addresses, which the agents are told.',
     fields: {
-      replicas: { type: 'number', meaning: 'How many replicas there are.' },
-      replicas_before: { type: 'number', meaning: 'How many there were.' },
+      replicas: 'number: How many replicas there are.',
+      replicas_before: 'number: How many there were.',
     },
     example: { event: 'fleet_changed', replicas: 3, replicas_before: 2 },
   },
@@ -218,9 +192,9 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'The name of GATEWAY_REPLICAS could not be looked up, or has no address. The last count holds, and the name is looked up every 5 s; once until that succeeds.',
     fields: {
-      name: { type: 'string', meaning: 'The name.' },
-      reason: { type: 'string', meaning: 'What is wrong.' },
-      replicas: { type: 'number', meaning: 'The count that holds.' },
+      name: 'string: The name.',
+      reason: 'string: What is wrong.',
+      replicas: 'number: The count that holds.',
     },
     example: {
       event: 'replicas_lookup_failed',
@@ -233,8 +207,8 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'The name of GATEWAY_REPLICAS has been looked up again.',
     fields: {
-      name: { type: 'string', meaning: 'The name.' },
-      replicas: { type: 'number', meaning: 'How many addresses it has.' },
+      name: 'string: The name.',
+      replicas: 'number: How many addresses it has.',
     },
     example: { event: 'replicas_lookup_back', name: 'gateway-agents.svc', replicas: 3 },
   },
@@ -242,14 +216,11 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'Two agents describe one capability differently, once for each difference. The one that connected last counts.',
     fields: {
-      capability: { type: 'string', meaning: 'The capability.' },
-      instance_id: { type: 'string', meaning: 'The agent that connected last, whose description is served.' },
-      key_id: { type: 'string', meaning: 'Which agent key it has.' },
-      other_instance_id: {
-        type: 'string',
-        meaning: 'The agent that described it otherwise; it may be away.',
-      },
-      other_key_id: { type: 'string', meaning: 'Which agent key that one has.' },
+      capability: 'string: The capability.',
+      instance_id: 'string: The agent that connected last, whose description is served.',
+      key_id: 'string: Which agent key it has.',
+      other_instance_id: 'string: The agent that described it otherwise; it may be away.',
+      other_key_id: 'string: Which agent key that one has.',
     },
     example: {
       event: 'descriptions_differ',
@@ -264,12 +235,9 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'The keys of an issuer were fetched for the first time, are others than before, or can be fetched again. With 0 `keys`, when every token of the issuer is refused, at level `warn`.',
     fields: {
-      issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
-      keys: { type: 'number', meaning: 'Keys that tokens are verified with.' },
-      left_out: {
-        type: 'number',
-        meaning: 'Keys that are not for signatures, too weak or of an unknown kind.',
-      },
+      issuer: 'string: `name` of the record of the issuer.',
+      keys: 'number: Keys that tokens are verified with.',
+      left_out: 'number: Keys that are not for signatures, too weak or of an unknown kind.',
     },
     example: { event: 'keys_fetched', issuer: 'idp', keys: 2, left_out: 1 },
   },
@@ -277,12 +245,9 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'The keys of an issuer could not be fetched; once until they can be again, and once more when those fetched before are given up.',
     fields: {
-      issuer: { type: 'string', meaning: '`name` of the record of the issuer.' },
-      reason: { type: 'string', meaning: 'What went wrong.' },
-      keys_serve: {
-        type: 'boolean',
-        meaning: 'Whether keys fetched before serve on; if not, its tokens are answered 503.',
-      },
+      issuer: 'string: `name` of the record of the issuer.',
+      reason: 'string: What went wrong.',
+      keys_serve: 'boolean: Whether keys fetched before serve on; if not, its tokens are answered 503.',
     },
     example: {
       event: 'keys_fetch_failed',
@@ -294,7 +259,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
   shared_limits_lost: {
     level: 'warn',
     when: 'Valkey cannot be reached, refuses or does not answer within 20 ms, at the start or three times in a row: until `shared_limits_back` each gateway keeps its limits alone. It is tried again every second.',
-    fields: { message: { type: 'string', meaning: 'What Valkey, or the way to it, said.' } },
+    fields: { message: 'string: What Valkey, or the way to it, said.' },
     example: { event: 'shared_limits_lost', message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
   },
   shared_limits_back: {
@@ -306,26 +271,23 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
   keys_revoked: {
     level: 'info',
     when: 'Keys of these ids, for which there are records, are refused from now on: `revoke-key` has put them on the list. At the start those that are there already.',
-    fields: { key_ids: { type: 'array', meaning: 'Their `key_id`.' } },
+    fields: { key_ids: 'array: Their `key_id`.' },
     example: { event: 'keys_revoked', key_ids: ['3cb8a443faa5'] },
   },
   revocations_unknown: {
     level: 'warn',
     when: 'Half a minute after the start the list of revoked keys could still not be read: API keys are let in without it, and a revoked key may be among them. Again each minute until it is read.',
-    fields: { message: { type: 'string', meaning: 'What Valkey, or the way to it, said.' } },
+    fields: { message: 'string: What Valkey, or the way to it, said.' },
     example: { event: 'revocations_unknown', message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
   },
   worker_ended: {
     level: 'warn',
     when: 'With `GATEWAY_WORKERS` above 1: a worker ended that was not asked to. Its calls fail; another one takes its place.',
     fields: {
-      worker: { type: 'number', meaning: 'Its number, from 0.' },
-      signal: { type: 'string', meaning: 'The signal that ended it; empty where it ended by itself.' },
-      code: { type: 'number', meaning: 'Its exit code; -1 where a signal ended it.' },
-      restart_in_ms: {
-        type: 'number',
-        meaning: 'When another one is started: 100, up to 5000 while it ends again and again.',
-      },
+      worker: 'number: Its number, from 0.',
+      signal: 'string: The signal that ended it; empty where it ended by itself.',
+      code: 'number: Its exit code; -1 where a signal ended it.',
+      restart_in_ms: 'number: When another one is started: 100, up to 5000 while it ends again and again.',
     },
     example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', code: -1, restart_in_ms: 100 },
   },
@@ -333,24 +295,16 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'The file of API keys or of services holds something else, and all of it counts from now on. Names have commas between them; those of a further service begin with it and a slash.',
     fields: {
-      services: { type: 'number', meaning: 'How many services there are now.' },
-      keys: { type: 'number', meaning: 'How many API keys they have.' },
-      keys_added: { type: 'string', meaning: 'Names of API keys.', optional: true },
-      keys_changed: { type: 'string', meaning: 'Names of API keys.', optional: true },
-      keys_removed: { type: 'string', meaning: 'Names of API keys.', optional: true },
-      agent_keys_added: { type: 'string', meaning: 'Ids of keys of agents.', optional: true },
-      agent_keys_removed: {
-        type: 'string',
-        meaning: 'Ids of keys of agents; their links have ended.',
-        optional: true,
-      },
-      services_added: { type: 'string', meaning: 'Services.', optional: true },
-      services_removed: { type: 'string', meaning: 'Services.', optional: true },
-      issuers_changed: {
-        type: 'string',
-        meaning: 'Services whose issuers are different.',
-        optional: true,
-      },
+      services: 'number: How many services there are now.',
+      keys: 'number: How many API keys they have.',
+      keys_added: 'string?: Names of API keys.',
+      keys_changed: 'string?: Names of API keys.',
+      keys_removed: 'string?: Names of API keys.',
+      agent_keys_added: 'string?: Ids of keys of agents.',
+      agent_keys_removed: 'string?: Ids of keys of agents; their links have ended.',
+      services_added: 'string?: Services.',
+      services_removed: 'string?: Services.',
+      issuers_changed: 'string?: Services whose issuers are different.',
     },
     example: {
       event: 'keys_reloaded',
@@ -364,8 +318,8 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'What a file of API keys or of services holds now cannot be taken, so everything stays as it was. Once for what it holds.',
     fields: {
-      faults: { type: 'number', meaning: 'How many there are.' },
-      message: { type: 'string', meaning: 'Each of them, a line for each.' },
+      faults: 'number: How many there are.',
+      message: 'string: Each of them, a line for each.',
     },
     example: {
       event: 'keys_reload_failed',
@@ -378,8 +332,8 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'info',
     when: 'A signal asks for the end. All is served for GATEWAY_SHUTDOWN_DELAY; then what was accepted is still answered, for at most 25 s.',
     fields: {
-      signal: { type: 'string', meaning: 'The signal.' },
-      in_flight: { type: 'number', meaning: 'Requests accepted and not answered.' },
+      signal: 'string: The signal.',
+      in_flight: 'number: Requests accepted and not answered.',
     },
     example: { event: 'shutting_down', signal: 'SIGTERM', in_flight: 3 },
   },
@@ -387,7 +341,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'warn',
     when: 'At start: the settings are sound but look unintended.',
     fields: {
-      message: { type: 'string', meaning: 'What is odd and what to do; never a value of a setting.' },
+      message: 'string: What is odd and what to do; never a value of a setting.',
     },
     example: {
       event: 'config_warning',
@@ -398,8 +352,8 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     level: 'error',
     when: 'A fault of the gateway itself, whose caller got GATEWAY_INTERNAL. Please report it.',
     fields: {
-      request_id: { type: 'string', meaning: 'The request; empty outside of one.' },
-      message: { type: 'string', meaning: 'The fault with its stack.' },
+      request_id: 'string: The request; empty outside of one.',
+      message: 'string: The fault with its stack.',
     },
     example: { event: 'internal_error', request_id: REQUEST_ID, message: 'Error: ...' },
   },

@@ -9,35 +9,38 @@ type TypeName<T> = T extends number
       : 'string';
 
 /**
- * What a log record says. Types make it complete: every event of the union, every field of the event, each with
- * its type and whether it may be absent. The level is proved by a test.
+ * What a log record says. Types make it complete: every event of the union, and every field of the event with its type and
+ * whether it may be absent. The level is proved by a test.
  */
 interface RecordDoc<Event extends { readonly event: string }> {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly when: string;
   readonly fields: {
-    readonly [Field in Exclude<keyof Event, 'event'>]-?: {
-      readonly type: TypeName<Event[Field]>;
-      readonly meaning: string;
-    } & (undefined extends Event[Field] ? { readonly optional: Optional } : { readonly optional?: never });
+    readonly [Field in Exclude<keyof Event, 'event'>]-?: FieldDoc<
+      TypeName<NonNullable<Event[Field]>>,
+      Event[Field]
+    >;
   };
   readonly example: Event;
 }
+
+/**
+ * `type: meaning`. A field that may be absent has `type?: meaning` if it is absent when there is no value, and
+ * `type | absent: meaning` if the meaning says when.
+ */
+type FieldDoc<Type extends string, Value> = undefined extends Value
+  ? `${Type}?: ${string}` | `${Type} | absent: ${string}`
+  : `${Type}: ${string}`;
 
 export type RecordDocs<Event extends { readonly event: string }> = {
   readonly [Name in Event['event']]: RecordDoc<Extract<Event, { readonly event: Name }>>;
 };
 
-/** A text says when it is absent; true stands for "when there is none". */
-type Optional = true | string;
-
-/** The same, with the types forgotten. */
+/** The same without the types of the events. */
 export interface AnyRecordDoc {
   readonly level: string;
   readonly when: string;
-  readonly fields: Readonly<
-    Record<string, { readonly type: string; readonly meaning: string; readonly optional?: Optional }>
-  >;
+  readonly fields: Readonly<Record<string, string>>;
   readonly example: { readonly event: string };
 }
 
@@ -46,13 +49,10 @@ const EXAMPLE_TIME = '2025-06-30T12:00:00.000Z';
 export function renderRecords(docs: Readonly<Record<string, AnyRecordDoc>>, anchor: string): string {
   return Object.entries(docs)
     .map(([event, { level, when, fields, example }]) => {
-      const rows = Object.entries(fields).map(([name, field]) => [
-        code(name),
-        field.type,
-        [field.meaning, field.optional === true ? 'Absent when there is none.' : (field.optional ?? '')]
-          .join(' ')
-          .trim(),
-      ]);
+      const rows = Object.entries(fields).map(([name, field]) => {
+        const [, type = '', absence, meaning = ''] = /^(\w+)(\?| \| absent)?: (.*)$/.exec(field) ?? [];
+        return [code(name), type, absence === '?' ? `${meaning} Absent when there is none.` : meaning];
+      });
       const line = JSON.stringify({ time: EXAMPLE_TIME, level, ...example });
       const parts = [`### \`${event}\``, `<a id="${anchor}-${event}"></a>Level ${code(level)}. ${when}`];
       if (rows.length > 0) parts.push(table(['Field', 'Type', 'Meaning'], rows));
