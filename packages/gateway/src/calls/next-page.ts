@@ -1,7 +1,6 @@
 import { rawMember } from '@svc/protocol';
+import { BACKSLASH, QUOTE } from '@svc/protocol/scan-json';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set(Buffer.from('[{'));
 const CLOSING: ReadonlySet<number> = new Set(Buffer.from(']}'));
 const NULL = 'null';

@@ -1,11 +1,15 @@
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const LAST_BLANK = 0x20;
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfString,
+  endOfValue,
+  OPEN_BRACE,
+  QUOTE,
+  skipBlanks,
+} from './scan-json.ts';
+
 const BEYOND_ASCII = 0x80;
 
 /**
@@ -74,46 +78,4 @@ function isKey(bytes: Buffer, start: number, end: number, key: string): boolean 
 
 function textOf(bytes: Buffer, start: number, end: number): unknown {
   return JSON.parse(bytes.toString('utf8', start, end));
-}
-
-function skipBlanks(bytes: Buffer, from: number): number {
-  let at = from;
-  while ((bytes[at] ?? Number.POSITIVE_INFINITY) <= LAST_BLANK) at++;
-  return at;
-}
-
-/** `from` is the opening quote; the end is behind the closing one. */
-function endOfString(bytes: Buffer, from: number): number {
-  let at = from + 1;
-  for (; bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
-  return at + 1;
-}
-
-function endOfValue(bytes: Buffer, from: number): number {
-  let depth = 0;
-  let at = from;
-  for (;;) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      at = endOfString(bytes, at);
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      depth++;
-      at++;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      depth--;
-      at++;
-    } else {
-      at = depth === 0 ? endOfScalar(bytes, at) : at + 1;
-    }
-    if (depth === 0) return at;
-  }
-}
-
-function endOfScalar(bytes: Buffer, from: number): number {
-  let at = from;
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at] ?? COMMA;
-    if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte <= LAST_BLANK) break;
-  }
-  return at;
 }

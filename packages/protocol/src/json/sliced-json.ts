@@ -1,3 +1,14 @@
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfScalar,
+  endOfString,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  skipBlanks,
+} from './scan-json.ts';
 import { JSON_DEPTH_MAX, JsonError, parseStrictJson } from './strict-json.ts';
 
 /** What is parsed or printed between two slices: some milliseconds, whatever it holds. */
@@ -5,15 +16,7 @@ const PIECE_BYTES = 32_768;
 
 const MEMBERS_MAX = 100_000;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const BLANKS: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
  * Containers that are longer than a piece, so that they are printed in pieces as well, with their keys: to ask an object
@@ -144,30 +147,6 @@ function* parseValue(bytes: Uint8Array, at: number, depthMax: number): Generator
 
 function malformed(): JsonError {
   return new JsonError('not one JSON value');
-}
-
-function skipBlanks(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (BLANKS.has(bytes[at])) at++;
-  return at;
-}
-
-/** `from` is the opening quote; the end is after the closing one. */
-function endOfString(bytes: Uint8Array, from: number): number {
-  for (let at = from + 1; at < bytes.length; at++) {
-    if (bytes[at] === BACKSLASH) at++;
-    else if (bytes[at] === QUOTE) return at + 1;
-  }
-  throw malformed();
-}
-
-function endOfScalar(bytes: Uint8Array, from: number): number {
-  let at = from;
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || BLANKS.has(byte)) break;
-  }
-  return at;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { BACKSLASH, QUOTE } from './scan-json.ts';
+
 /** Why a text is refused; the message never quotes the text. */
 export class JsonError extends Error {
   constructor(message: string) {
@@ -77,8 +79,6 @@ function isObject(node: unknown): node is Readonly<Record<string, unknown>> {
   return typeof node === 'object' && node !== null;
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
 /** Colons outside strings, in a text that is known to be JSON. */

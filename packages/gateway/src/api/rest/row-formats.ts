@@ -1,13 +1,19 @@
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-const LAST_BLANK = 0x20;
+import {
+  BACKSLASH,
+  CARRIAGE_RETURN,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfString,
+  endOfValue,
+  LINE_FEED,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  skipBlanks,
+  SPACE,
+} from '@svc/protocol/scan-json';
+
 const LETTER_N = 0x6e;
 const LETTER_U = 0x75;
 const FIRST_OF_TWO_BYTES = 0x80;
@@ -195,35 +201,6 @@ function unitAt(bytes: Buffer, from: number): number {
   return Number.isNaN(unit) ? REPLACEMENT : unit;
 }
 
-function skipBlanks(bytes: Buffer, from: number): number {
-  let at = from;
-  while ((bytes[at] ?? Number.POSITIVE_INFINITY) <= LAST_BLANK) at++;
-  return at;
-}
-
-/** `from` is the opening quote; the result is after the closing quote, or the end of all bytes. */
-function endOfString(bytes: Buffer, from: number): number {
-  let at = from + 1;
-  for (; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
-  return Math.min(at + 1, bytes.length);
-}
-
-function endOfValue(bytes: Buffer, from: number): number {
-  let depth = 0;
-  for (let at = from; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === QUOTE) {
-      at = endOfString(bytes, at) - 1;
-      if (depth === 0) return at + 1;
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (depth === 0) return at;
-      if (--depth === 0) return at + 1;
-    } else if (depth === 0 && (byte === COMMA || byte === undefined || byte <= LAST_BLANK)) return at;
-  }
-  return bytes.length;
-}
-
 /**
  * The items of a JSON array, unchanged, one a line: the commas between them become line feeds, and line breaks within an
  * item become blanks. Any other bytes also give some text.
@@ -247,7 +224,7 @@ export function* jsonLines(array: Buffer): Generator<Uint8Array, void, undefined
         if (depth === 0) piece[at] = LINE_FEED;
         depth--;
       } else if (byte === COMMA && depth === 0) piece[at] = LINE_FEED;
-      else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) piece[at] = LAST_BLANK;
+      else if (byte === LINE_FEED || byte === CARRIAGE_RETURN) piece[at] = SPACE;
     }
     yield piece;
   }
