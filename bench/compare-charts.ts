@@ -1,6 +1,5 @@
 import type { CompareDocument } from './compare-document.ts';
-import { FIGURES, findCase, medianOf } from './compare-figures.ts';
-import { labelOf } from './compare-labels.ts';
+import { FIGURES, findCase, labelOf, medianOf } from './compare-figures.ts';
 import type { Measured } from './compare-measure.ts';
 import type { ContestantName } from './contestants/contestant.ts';
 import { barChart, lineChart, type BarGroup } from './report/plot.ts';

@@ -1,7 +1,7 @@
 import { figureOf, findCase, type Figure } from './compare-figures.ts';
 import type { MeasuredCase } from './compare-measure.ts';
 import type { ContestantName } from './contestants/contestant.ts';
-import { REVISIONS } from './contestants/mcp-face.ts';
+import { REVISIONS } from './contestants/faces.ts';
 import { spread, spreadOfRatios, type Spread } from './report/statistics.ts';
 
 type Bound = { readonly least: number } | { readonly most: number };

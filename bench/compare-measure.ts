@@ -1,7 +1,8 @@
-import type { Postgres, RunningProcess } from '@svc/testkit';
+import type { RunningProcess } from '@svc/testkit';
 import type { Case } from './compare-cases.ts';
 import type { ContestantName } from './contestants/contestant.ts';
-import { treeMegabytes, treeMicroseconds } from './load/process-tree.ts';
+import { treeMegabytes, treeMicroseconds, type Root } from './load/process-tree.ts';
+import { rotated } from './report/statistics.ts';
 
 /** Of one round. What a contestant does not have, or does not tell, is NaN. */
 export interface Measured {
@@ -43,10 +44,13 @@ const PAUSE_MS = 150;
 /** Of each case at least, and of all cases of a contestant together: code is compiled while it runs. */
 const WARM_UP_SECONDS = { each: 2, together: 8 };
 
-/** Warms up, then measures every case once per round; contestants take turns in going first. */
+/**
+ * Warms up, then measures every case once per round; contestants take turns in going first. `database` is the process
+ * whose CPU counts as that of the database, if there is one.
+ */
 export async function measure(
   cases: readonly Case[],
-  postgres: Postgres,
+  database: Root | undefined,
   { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
   progress: (line: string) => void,
 ): Promise<readonly MeasuredCase[]> {
@@ -60,7 +64,7 @@ export async function measure(
       const group = cases.filter((each) => each.workload === workload);
       for (const each of rotated(group, round)) {
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-        results.get(each)?.push(await measureOnce(each, postgres, seconds));
+        results.get(each)?.push(await measureOnce(each, database, seconds));
       }
     }
   }
@@ -75,10 +79,13 @@ export async function measure(
   }));
 }
 
-async function measureOnce(each: Case, postgres: Postgres, seconds: number): Promise<Measured> {
+async function measureOnce(each: Case, database: Root | undefined, seconds: number): Promise<Measured> {
   const processes = Object.entries(each.processes);
   const cpu = (): Promise<readonly number[]> =>
-    Promise.all([treeMicroseconds(postgres), ...processes.map(([, process]) => treeMicroseconds(process))]);
+    Promise.all([
+      database === undefined ? Number.NaN : treeMicroseconds(database),
+      ...processes.map(([, process]) => treeMicroseconds(process)),
+    ]);
   const [databaseBefore = 0, ...before] = await cpu();
   const ownBefore = process.cpuUsage();
   const {
@@ -135,9 +142,4 @@ async function death(name: string, process: RunningProcess): Promise<never> {
 function warmUpSeconds({ contestant }: Case, cases: readonly Case[], seconds: number): number {
   const share = WARM_UP_SECONDS.together / cases.filter((each) => each.contestant === contestant).length;
   return Math.min(2 * seconds, Math.max(WARM_UP_SECONDS.each, Math.ceil(share)));
-}
-
-function rotated<T>(values: readonly T[], by: number): readonly T[] {
-  const start = by % values.length;
-  return [...values.slice(start), ...values.slice(0, start)];
 }

@@ -1,70 +1,160 @@
+import { code, table } from '../scripts/docs/markdown.ts';
 import type { CompareDocument } from './compare-document.ts';
-import { FIGURES, medianOf } from './compare-figures.ts';
+import {
+  FIGURES,
+  findCase,
+  labelOf,
+  labelOfCase,
+  medianOf,
+  ratioOf,
+  type Figure,
+} from './compare-figures.ts';
 import type { JudgedGoal } from './compare-goals.ts';
-import { labelOf, labelOfCase } from './compare-labels.ts';
 import type { Measured, MeasuredCase } from './compare-measure.ts';
-import { fixed, table } from './report/table.ts';
+import { REVISIONS } from './contestants/faces.ts';
+import { fixed } from './report/statistics.ts';
 
-const RESULT_COLUMNS = [
-  { title: 'workload' },
-  { title: 'contestant' },
-  { title: 'calls/s', right: true },
-  { title: 'p50 ms', right: true },
-  { title: 'p99 ms', right: true },
-  { title: 'CPU us', right: true },
-  { title: 'of each', right: true },
-  { title: 'DB us', right: true },
-  { title: 'both us', right: true },
-  { title: 'load us', right: true },
-  { title: 'MB', right: true },
-];
-
-const LEGEND = `Medians of the rounds. Per call, user and system time: CPU us of the contestant, of each of its programs; DB us of
-the database; both us of the two; load us of wrk and of this program. MB: resident memory after the load.
-`;
-
-const GOAL_COLUMNS = [
-  { title: 'to' },
-  { title: 'what' },
-  { title: 'wanted' },
-  { title: 'median', right: true },
-  { title: 'least..most', right: true },
-  { title: '' },
-];
+/** Pages of docs/, each with its parts between markers of these names. */
+export const PAGES: Readonly<
+  Record<string, Readonly<Record<string, (document: CompareDocument) => string>>>
+> = {
+  'performance.md': { summary },
+  'performance/details.md': { run, goals, figures, 'node-versions': nodeVersions },
+};
 
 /** For a terminal. */
-export function compareReport(document: CompareDocument, isColoured: boolean): string {
-  const { machine, run, contestants, cases, goals } = document;
-  const { date, cores, cpu, memoryGigabytes, node, postgres } = machine;
-  const place = `svc ${run.version}, ${date}, ${cores} cores (${cpu}), ${memoryGigabytes} GB, Node.js ${node}, PostgreSQL ${postgres}\n`;
-  const settings = contestants.map(({ title, settings }) => `${title}: ${settings}\n`).join('');
-  return `${place}At most ${run.databaseConnections} database connections each.\n${settings}\n${results(cases)}\n${goalsTable(goals, isColoured)}`;
+export function compareReport(document: CompareDocument): string {
+  return `${[run, figures, goals].map((part) => part(document)).join('\n\n')}\n`;
 }
 
-/** A line for each case. */
-function results(cases: readonly MeasuredCase[]): string {
-  const rows = cases.map((each, at) => {
-    const cell = (figure: (round: Measured) => number, digits: number): string =>
-      fixed(medianOf(each, figure), digits);
+/** What one would run instead, in the order of the page. */
+const INSTEAD = ['same-topology', 'toolbox', 'fastify'] as const;
+
+const COMPARED: readonly {
+  readonly title: string;
+  readonly workload: string;
+  readonly face: string;
+  readonly figures: readonly Figure[];
+}[] = [
+  {
+    title: 'one row, REST, 32 connections',
+    workload: 'point-32',
+    face: 'REST',
+    figures: ['throughput', 'cpu', 'withDatabase'],
+  },
+  ...REVISIONS.map((revision) => ({
+    title: `one row, MCP ${revision}, 32 connections`,
+    workload: 'point-mcp',
+    face: `MCP ${revision}`,
+    figures: ['throughput', 'cpu', 'withDatabase'] as const,
+  })),
+  {
+    title: '100 rows, REST, 32 connections',
+    workload: 'list',
+    face: 'REST',
+    figures: ['throughput', 'cpu', 'withDatabase'],
+  },
+  { title: 'one row, REST, one call at a time', workload: 'point-1', face: 'REST', figures: ['p50'] },
+  { title: 'one row, REST, 64 connections', workload: 'point-64', face: 'REST', figures: ['p99'] },
+];
+
+/** Ours as a multiple of each other's. */
+function summary({ machine, run, cases }: CompareDocument): string {
+  const rows = COMPARED.flatMap(({ title, workload, face, figures }) => {
+    const ours = findCase(cases, workload, 'svc', face);
+    return figures.map((figure, at) => [
+      at === 0 ? title : '',
+      FIGURES[figure].title,
+      ...INSTEAD.map((name) => times(ratioOf(figure, ours, findCase(cases, workload, name, face)))),
+    ]);
+  });
+  const memory = (name: (typeof INSTEAD)[number] | 'svc'): number =>
+    Math.max(
+      ...cases
+        .filter((each) => each.name === name)
+        .map((each) => medianOf(each, (round) => round.memoryMegabytes)),
+    );
+  const memories = INSTEAD.map((name) =>
+    Number.isFinite(memory(name)) ? `${whole(memory('svc'))} to ${whole(memory(name))} MB` : '-',
+  );
+  const place = `svc ${run.version} on Node.js ${machine.node}, ${machine.date}, ${machine.cores} cores for everything:`;
+  const columns = INSTEAD.map((name) => `to ${labelOf(name)}`);
+  const comparison = table(
+    ['svc', '', ...columns],
+    [...rows, ['the most after load', 'memory', ...memories]],
+  );
+  return `${place}\n\n${comparison}`;
+}
+
+function run({ machine, run, contestants }: CompareDocument): string {
+  const { date, cores, cpu, memoryGigabytes, kernel, node, postgres, wrk } = machine;
+  const facts = [
+    `svc ${run.version}, measured on ${date}: ${cores} cores (${cpu}), ${memoryGigabytes} GB, Linux ${kernel}`,
+    `Node.js ${node}, PostgreSQL ${postgres}, wrk ${wrk}`,
+    `${run.rounds} rounds of ${run.seconds} s for each line below, at most ${run.databaseConnections} database connections for each contestant`,
+  ];
+  const settings = contestants.map(({ title, settings }) => `- ${title}: ${code(settings)}`);
+  return `${facts.join('. ')}.\n\n${settings.join('\n')}`;
+}
+
+function goals({ goals }: CompareDocument): string {
+  const rows = goals.map((goal) => {
+    const { against, measured } = goal;
+    const { wanted, median, range, verdict } = goalCells(goal);
+    const known = measured === undefined ? ['', ''] : [median, range];
+    return [against === undefined ? '' : labelOf(against), goalTitle(goal), wanted, ...known, verdict];
+  });
+  return table(['to', 'what', 'wanted', 'measured', 'least to most', ''], rows);
+}
+
+function figures({ cases }: CompareDocument): string {
+  const rows = cases.map((each) => {
+    const cell = (figure: (round: Measured) => number, digits = 0): string =>
+      grouped(medianOf(each, figure), digits);
+    const label = labelOfCase(each);
+    const parts = cpuOfEach(each);
     return [
-      each.workload === cases[at - 1]?.workload ? '' : each.workload,
-      labelOfCase(each),
-      cell(FIGURES.throughput.of, 0),
+      `${each.title}: ${each.name === 'svc' ? `**${label}**` : label}`,
+      cell(FIGURES.throughput.of),
       cell(FIGURES.p50.of, 2),
       cell(FIGURES.p99.of, 2),
-      cell(FIGURES.cpu.of, 0),
-      cpuOfEach(each, '+'),
-      cell((round) => round.databaseMicroseconds, 0),
-      cell(FIGURES.withDatabase.of, 0),
-      cell((round) => round.generatorMicroseconds, 0),
-      cell((round) => round.memoryMegabytes, 0),
+      cell(FIGURES.cpu.of) + (parts === '' ? '' : ` (${parts})`),
+      cell((round) => round.databaseMicroseconds),
+      cell(FIGURES.withDatabase.of),
+      cell((round) => round.generatorMicroseconds),
+      cell((round) => round.memoryMegabytes),
     ];
   });
-  return table(RESULT_COLUMNS, rows) + LEGEND + cases.map(failures).join('');
+  const head = ['', 'calls/s', 'p50 ms', 'p99 ms', 'CPU us', 'database us', 'both us', 'load us', 'MB'];
+  const failed = cases.map(failures).filter((line) => line !== '');
+  const failedText =
+    failed.length === 0 ? 'No call failed.' : failed.map((line) => `- ${code(line)}`).join('\n');
+  return `${table(head, rows)}\n\n${failedText}`;
 }
 
-/** Empty where there is one program or none. */
-export function cpuOfEach(each: MeasuredCase, separator: string): string {
+/** Ours on each Node.js, in one run. */
+function nodeVersions({ cases }: CompareDocument): string {
+  const others = cases.filter(({ name }) => name === 'svc-other-node');
+  if (others.length === 0) return 'This run had one Node.js only.';
+  const workloads = new Set(others.map(({ workload }) => workload));
+  const rows = cases
+    .filter((each) => each.name.startsWith('svc') && workloads.has(each.workload))
+    .map((each) => {
+      const first = findCase(cases, each.workload, 'svc', each.face);
+      return [
+        `${each.title}: ${each.contestant}`,
+        `${grouped(medianOf(each, FIGURES.throughput.of), 0)} (${times(ratioOf('throughput', each, first))})`,
+        grouped(medianOf(each, FIGURES.p50.of), 2),
+        `${whole(medianOf(each, FIGURES.cpu.of))} (${times(ratioOf('cpu', each, first))})`,
+        cpuOfEach(each),
+        whole(medianOf(each, (round) => round.memoryMegabytes)),
+      ];
+    });
+  return table(['', 'calls/s', 'p50 ms', 'CPU us', 'gateway + agent', 'MB'], rows);
+}
+
+/** Of each of its programs; empty if there is only one. */
+function cpuOfEach(each: MeasuredCase): string {
   const programs = Object.keys(each.rounds[0]?.processes ?? {});
   if (programs.length < 2) return '';
   return programs
@@ -74,41 +164,25 @@ export function cpuOfEach(each: MeasuredCase, separator: string): string {
         0,
       ),
     )
-    .join(separator);
+    .join(' + ');
 }
 
-/** A line, or nothing where none failed. */
-export function failures(each: MeasuredCase): string {
+/** A line; empty if no call failed. */
+function failures(each: MeasuredCase): string {
   const sum = (figure: (round: Measured) => number): number =>
     each.rounds.reduce((total, round) => total + figure(round), 0);
   const failed = sum((round) => round.failed);
   if (failed === 0) return '';
   const example = each.rounds.find(({ failure }) => failure !== '')?.failure ?? '';
   const calls = failed + sum((round) => round.calls);
-  return `${each.workload}, ${labelOfCase(each)}: ${failed} of ${calls} calls failed: ${example}\n`;
+  return `${each.workload}, ${labelOfCase(each)}: ${failed} of ${calls} calls failed: ${example}`;
 }
 
-function goalsTable(goals: readonly JudgedGoal[], isColoured: boolean): string {
-  const rows = goals.map((goal) => {
-    const { against, measured, isMet } = goal;
-    const { wanted, median, range, verdict } = goalCells(goal);
-    const colour = isMet === undefined || !isColoured ? undefined : isMet ? 32 : 31;
-    return [
-      against === undefined ? '' : labelOf(against),
-      goalTitle(goal),
-      wanted,
-      ...(measured === undefined ? ['', ''] : [median, range]),
-      colour === undefined ? verdict : `\u001B[${colour}m${verdict}\u001B[0m`,
-    ];
-  });
-  return table(GOAL_COLUMNS, rows);
-}
-
-export function goalTitle({ title, figure }: JudgedGoal): string {
+function goalTitle({ title, figure }: JudgedGoal): string {
   return `${title}: ${figure === 'memoryMegabytes' ? 'memory' : FIGURES[figure].title}`;
 }
 
-export function goalCells({ figure, kind, bound, measured, isMet }: JudgedGoal): {
+function goalCells({ figure, kind, bound, measured, isMet }: JudgedGoal): {
   readonly wanted: string;
   readonly median: string;
   readonly range: string;
@@ -124,4 +198,17 @@ export function goalCells({ figure, kind, bound, measured, isMet }: JudgedGoal):
     range: `${fixed(least, digits)} to ${fixed(most, digits)}`,
     verdict: kind === 'aim' ? `${word} (an aim)` : word,
   };
+}
+
+function times(ratio: number): string {
+  return Number.isNaN(ratio) ? '-' : `${ratio.toFixed(2)} x`;
+}
+
+function whole(value: number): string {
+  return grouped(value, 0);
+}
+
+function grouped(value: number, digits: number): string {
+  if (!Number.isFinite(value)) return '';
+  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

@@ -10,19 +10,16 @@ import { documentText, type CompareDocument } from './compare-document.ts';
 import { judgeGoals } from './compare-goals.ts';
 import { measure } from './compare-measure.ts';
 import { readCompareOptions, type CompareOptions } from './compare-options.ts';
-import { PAGES } from './compare-page.ts';
-import { compareReport } from './compare-report.ts';
+import { compareReport, PAGES } from './compare-report.ts';
 import { BOOKS_DATABASE, BOOKS_SQL } from './contestants/books.ts';
 import { DATABASE_CONNECTIONS, type Contestant } from './contestants/contestant.ts';
-import { startFastify } from './contestants/fastify.ts';
 import { installPeers } from './contestants/install-peers.ts';
 import { OWN_NODE } from './contestants/node-executable.ts';
-import { startNodeHttp } from './contestants/node-http.ts';
+import { startFastify, startNodeHttp } from './contestants/node-servers.ts';
 import { whyNoPgbench } from './contestants/pgbench.ts';
 import { startSameTopology, whyNoSameTopology } from './contestants/same-topology/same-topology.ts';
 import { startSvc } from './contestants/svc.ts';
-import { startToolbox } from './contestants/toolbox.ts';
-import { whyNoToolbox } from './contestants/toolbox-server.ts';
+import { postgresSource, startToolbox, whyNoToolbox } from './contestants/toolbox.ts';
 import { whyNoLoad } from './load/wrk.ts';
 import { machine } from './report/machine.ts';
 import { version } from './report/version.ts';
@@ -81,8 +78,7 @@ async function run(options: CompareOptions, releasers: Releasers): Promise<numbe
     goals: judgeGoals(measured),
     cases: measured,
   };
-  const isColoured = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
-  process.stdout.write(options.json ? documentText(document) : compareReport(document, isColoured));
+  process.stdout.write(options.json ? documentText(document) : compareReport(document));
   if (options.write) await write(document);
   say(`ended after ${Math.round((performance.now() - started) / 1000)} s`);
   return document.goals.some(({ kind, isMet }) => kind === 'goal' && isMet === false) ? 1 : 0;
@@ -113,36 +109,30 @@ async function startContestants(
   releasers: Releasers,
 ): Promise<readonly Contestant[]> {
   const contestants: Contestant[] = [];
-  const add = async (starting: Promise<Contestant>): Promise<void> => {
-    const contestant = await starting;
-    await releasers.add(() => contestant.stop());
-    contestants.push(contestant);
-  };
   if (chosen.has('same-topology') || chosen.has('toolbox') || chosen.has('fastify')) await installPeers(say);
   say('starting the contestants');
   if (chosen.has('svc')) {
-    await add(startSvc('svc', postgres, node));
-    for (const other of otherNodes) await add(startSvc('svc-other-node', postgres, other));
+    const database = { ...postgres, name: BOOKS_DATABASE };
+    contestants.push(await startSvc('svc', database, node, releasers));
+    for (const other of otherNodes) {
+      contestants.push(await startSvc('svc-other-node', database, other, releasers));
+    }
   }
   const noToolbox = whyNoToolbox();
-  for (const [name, start] of [
-    ['same-topology', startSameTopology],
-    ['toolbox', startToolbox],
-  ] as const) {
+  for (const name of ['same-topology', 'toolbox'] as const) {
     if (!chosen.has(name)) continue;
-    if (noToolbox === undefined) await add(start(postgres));
-    else say(`SKIPPED ${name}: ${noToolbox}`);
+    if (noToolbox !== undefined) say(`SKIPPED ${name}: ${noToolbox}`);
+    else if (name === 'toolbox') contestants.push(await startToolbox(postgresSource(postgres), releasers));
+    else contestants.push(await startSameTopology(postgres, releasers));
   }
-  if (chosen.has('fastify')) await add(startFastify(postgres, node));
+  if (chosen.has('fastify')) contestants.push(await startFastify(postgres, node, releasers));
   // It repeats what another says, so that its answers are of the same size.
   const [model] = contestants;
   const [face] = model?.faces ?? [];
   if (chosen.has('node-http') && model !== undefined && face !== undefined) {
-    const [point, list] = [
-      await answerOf(model, face, 'point', 500),
-      await answerOf(model, face, 'list', 500),
-    ];
-    await add(startNodeHttp({ point, list }, node));
+    const point = await answerOf(model, face, 'point', 500);
+    const list = await answerOf(model, face, 'list', 500);
+    contestants.push(await startNodeHttp({ point, list }, node, releasers));
   } else if (chosen.has('node-http')) {
     say('SKIPPED node-http: it repeats the answer of another contestant; name one beside it');
   }

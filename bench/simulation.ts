@@ -1,9 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { replacePart, table as markdownTable } from '../scripts/docs/markdown.ts';
-import { readOrUsage, wholeNumber } from '../tests/trust/read-or-usage.ts';
-import { table } from './report/table.ts';
+import { replacePart, table } from '../scripts/docs/markdown.ts';
+import { readOptions } from './report/options.ts';
 import { version } from './report/version.ts';
 import { WAYS, type Way } from './simulation/cell.ts';
 import { SCENARIOS, type Scenario } from './simulation/scenarios.ts';
@@ -24,13 +22,6 @@ The same seed (default 1) gives the same figures. It takes some six minutes.
 Ends with 1 when links are missing in the end where every replica can be found, 2 for wrong usage.
 `;
 
-interface Options {
-  readonly agents: number;
-  readonly seed: number;
-  readonly json: boolean;
-  readonly write: boolean;
-}
-
 interface Line {
   readonly scenario: Scenario;
   readonly way: Way;
@@ -46,40 +37,38 @@ const WAY_TITLES: Readonly<Record<Way, string>> = {
 };
 
 const COLUMNS = [
-  { title: 'what happens' },
-  { title: 'how replicas are found' },
-  { title: 'dials', right: true },
-  { title: 'duplicates', right: true },
-  { title: '50 %', right: true },
-  { title: '90 %', right: true },
-  { title: 'all links', right: true },
-  { title: 'dials/s', right: true },
-  { title: '429', right: true },
-  { title: 'links a replica', right: true },
-  { title: 'without agent', right: true },
-  { title: 'nor elsewhere', right: true },
-] as const;
+  'what happens',
+  'how replicas are found',
+  'dials',
+  'duplicates',
+  '50 %',
+  '90 %',
+  'all links',
+  'dials/s',
+  '429',
+  'links a replica',
+  'without agent',
+  'nor elsewhere',
+];
 
 /** Resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  const options = readOrUsage(USAGE, () => read(args));
+  const options = readOptions(USAGE, args, { agents: [10_000, 100_000], seed: [1, 1_000_000] }, true);
   if (typeof options === 'number') return options;
+  const [agents, seed] = [options.number('agents'), options.number('seed')];
   const lines: Line[] = [];
   for (const scenario of SCENARIOS) {
     for (const way of WAYS) {
       process.stderr.write(`${scenario.name}: ${WAY_TITLES[way]}\n`);
-      lines.push({ scenario, way, cells: cellsOf(scenario, way, options) });
+      lines.push({ scenario, way, cells: cellsOf(scenario, way, agents, seed) });
     }
   }
-  const rows = lines.map(rowOf);
-  process.stdout.write(options.json ? `${JSON.stringify(lines.map(plain))}\n` : table(COLUMNS, rows));
+  const shown = table(COLUMNS, lines.map(rowOf));
+  process.stdout.write(`${options.json ? JSON.stringify(lines.map(plain)) : shown}\n`);
   if (options.write) {
-    const place = `svc ${await version()}, ${options.agents.toLocaleString('en-US')} agents, seed ${options.seed}.`;
-    const part = `${place}\n\n${markdownTable(
-      COLUMNS.map(({ title }) => title),
-      rows,
-    )}`;
-    await writeFile(PAGE, replacePart(await readFile(PAGE, 'utf8'), 'simulation', part));
+    const place = `svc ${await version()}, ${agents.toLocaleString('en-US')} agents, seed ${seed}.`;
+    const page = await readFile(PAGE, 'utf8');
+    await writeFile(PAGE, replacePart(page, 'simulation', `${place}\n\n${shown}`));
   }
   const missing = lines.filter(
     ({ way, cells }) =>
@@ -91,26 +80,7 @@ export async function main(args: readonly string[]): Promise<number> {
   return missing.length === 0 ? 0 : 1;
 }
 
-/** Undefined for help; throws TypeError for wrong usage. */
-function read(args: readonly string[]): Options | undefined {
-  const options = {
-    agents: { type: 'string', default: '10000' },
-    seed: { type: 'string', default: '1' },
-    json: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  } as const;
-  const { values } = parseArgs({ args: [...args], options });
-  if (values.help) return undefined;
-  return {
-    agents: wholeNumber('agents', values.agents, 100_000),
-    seed: wholeNumber('seed', values.seed, 1_000_000),
-    json: values.json,
-    write: values.write,
-  };
-}
-
-function cellsOf(scenario: Scenario, way: Way, { agents, seed }: Options): readonly Outcome[] {
+function cellsOf(scenario: Scenario, way: Way, agents: number, seed: number): readonly Outcome[] {
   const cells = way === 'addresses' ? Math.ceil(agents / CELL) : 1;
   return Array.from({ length: cells }, (_, at) =>
     simulate(scenario, way, Math.min(CELL, agents - at * CELL), seed + at),

@@ -1,6 +1,5 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import {
   createReleasers,
   databaseUrl,
@@ -13,10 +12,10 @@ import {
   type Postgres,
   type RunningProcess,
 } from '@svc/testkit';
+import { table } from '../scripts/docs/markdown.ts';
 import { manyTables, SAMPLES } from '../tests/samples/samples.ts';
-import { readOrUsage, wholeNumber } from '../tests/trust/read-or-usage.ts';
+import { readOptions } from './report/options.ts';
 import { quantile } from './report/statistics.ts';
-import { table } from './report/table.ts';
 
 const USAGE = `Usage: npm run bench:workbench [-- --rounds N --saves N] [--json]
 
@@ -38,26 +37,12 @@ interface Figure {
 
 /** Resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
-  const options = {
-    rounds: { type: 'string', default: '5' },
-    saves: { type: 'string', default: '40' },
-    json: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  } as const;
-  const read = readOrUsage(USAGE, () => {
-    const { values } = parseArgs({ args: [...args], options });
-    if (values.help) return undefined;
-    return {
-      rounds: wholeNumber('rounds', values.rounds, 1000),
-      saves: wholeNumber('saves', values.saves, 10_000),
-      json: values.json,
-    };
-  });
-  if (typeof read === 'number') return read;
-  const figures = await measure(read.rounds, read.saves);
+  const options = readOptions(USAGE, args, { rounds: [5, 1000], saves: [40, 10_000] });
+  if (typeof options === 'number') return options;
+  const figures = await measure(options.number('rounds'), options.number('saves'));
   const lines = figures.map(({ what, ms, goalMs }) => [what, seconds(ms), seconds(goalMs)]);
-  const columns = [{ title: 'what' }, { title: 'time', right: true }, { title: 'goal', right: true }];
-  process.stdout.write(read.json ? `${JSON.stringify({ figures })}\n` : table(columns, lines));
+  const columns = ['what', 'time', 'goal'];
+  process.stdout.write(`${options.json ? JSON.stringify({ figures }) : table(columns, lines)}\n`);
   return figures.every(({ ms, goalMs }) => ms <= goalMs) ? 0 : 1;
 }
 

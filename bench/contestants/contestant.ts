@@ -31,7 +31,6 @@ export interface Contestant {
   /** Whether a call without its headers for authorization must be refused. */
   readonly wantsKey: boolean;
   readonly faces: readonly Face[];
-  stop(): Promise<unknown>;
 }
 
 /** Connections to the database at most: the agent's own default, and every contestant's. */

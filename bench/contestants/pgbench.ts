@@ -19,17 +19,7 @@ export async function runPgbench(
   const { most, parameter, sql } = QUERIES.point;
   const script = join(folder.path, 'point.sql');
   await writeFile(script, `\\set ${parameter} random(1, ${most})\n${sql.replace('$1', `:${parameter}`)};\n`);
-  const run = [
-    '-n',
-    '-M',
-    'prepared',
-    '-c',
-    String(DATABASE_CONNECTIONS),
-    '-T',
-    String(seconds),
-    '-f',
-    script,
-  ];
+  const run = ['-n', '-Mprepared', `-c${DATABASE_CONNECTIONS}`, `-T${seconds}`, `-f${script}`];
   const server = ['-h', host, '-p', String(port), '-U', user, BOOKS_DATABASE];
   const { code, stdout, stderr } = await runProcess(
     findProgram('pgbench') ?? 'pgbench',

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 /** Linux counts in hundredths of a second here, whatever the kernel's own clock. */
 const MICROSECONDS_PER_TICK = 10_000;
 
-interface Root {
+export interface Root {
   readonly pid: number;
 }
 

@@ -52,19 +52,7 @@ export async function load(
   try {
     const script = join(folder.path, 'load.lua');
     await writeFile(script, wrkScript({ targets, bodies }));
-    const args = [
-      '-t',
-      '1',
-      '-c',
-      String(connections),
-      '-d',
-      `${seconds}s`,
-      '--timeout',
-      '10s',
-      '-s',
-      script,
-      url,
-    ];
+    const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url];
     const { code, stdout, stderr } = await runProcess(wrk, args, { withinMs: (seconds + 30) * 1000 });
     const line = stdout.trimEnd().split('\n').at(-1) ?? '';
     if (code !== 0 || !line.startsWith('{')) {

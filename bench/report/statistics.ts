@@ -36,3 +36,14 @@ export function spreadOfRatios(values: readonly number[], base: readonly number[
     }),
   );
 }
+
+/** The same values, begun by another one for each `by`: whoever comes after a dearer one finds a warmer processor. */
+export function rotated<T>(values: readonly T[], by: number): readonly T[] {
+  const start = by % values.length;
+  return [...values.slice(start), ...values.slice(0, start)];
+}
+
+/** With so many digits behind the point; `-` for what is not known. */
+export function fixed(value: number, digits: number): string {
+  return Number.isNaN(value) ? '-' : value.toFixed(digits);
+}

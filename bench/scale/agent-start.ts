@@ -1,7 +1,6 @@
 import { cpuMicroseconds, sizeOf, startAgent, type Service } from '@svc/testkit';
-import { median, spreadOfRatios } from '../report/statistics.ts';
 import { pointNames, pointQueries, startLibrary } from './library.ts';
-import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { atMost, figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 
 const SIZES = [10, 100, 1000] as const;
 const GOAL_SECONDS = 10;
@@ -42,15 +41,13 @@ async function measure(scale: Scale): Promise<Measurement> {
   const column = (size: number, of: keyof Started): readonly number[] =>
     (results.get(size) ?? []).map((each) => each[of]);
   const figures = (what: string, of: keyof Started, unit: string, goal?: Figure['goal']): Figure[] =>
-    SIZES.map((size) => ({
-      what,
-      size: `${grouped(size)} capabilities`,
-      at: size,
-      value: median(column(size, of)),
-      unit,
-      ratio: spreadOfRatios(column(size, of), column(SIZES[0], of)),
-      goal: size === SIZES.at(-1) ? goal : undefined,
-    }));
+    SIZES.map((size) =>
+      figure(what, `${grouped(size)} capabilities`, unit, column(size, of), {
+        at: size,
+        base: column(SIZES[0], of),
+        goal: size === SIZES.at(-1) ? goal : undefined,
+      }),
+    );
   return {
     figures: [
       ...figures(TIME, 'seconds', 's', atMost('value', GOAL_SECONDS)),

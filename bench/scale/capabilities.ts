@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { ask, type Service } from '@svc/testkit';
 import { createKey } from '../../packages/gateway/src/auth/api-keys/create-key.ts';
 import { load, type Load } from '../load/wrk.ts';
-import { median, spreadOfRatios } from '../report/statistics.ts';
 import { callPath, headersWith, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
 import { measureInTurn, type Contestant } from './measured.ts';
-import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { atMost, figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 
 const SIZES = [
   { capabilities: 10, keys: 1 },
@@ -14,7 +13,7 @@ const SIZES = [
 ] as const;
 const CONNECTIONS = 32;
 const GOAL = 1.1;
-/** The agent's connections to the database, each of which prepares every statement, and plans it anew five times. */
+/** The agent's connections to the database, each of which prepares every statement, and plans it five times more. */
 const DATABASE_CONNECTIONS = 10;
 const CALLS_UNTIL_PLANNED = 6;
 const PLANNED_CALLS = DATABASE_CONNECTIONS * CALLS_UNTIL_PLANNED * SIZES[2].capabilities;
@@ -44,27 +43,20 @@ async function measure(scale: Scale): Promise<Measurement> {
   for (const each of all.flatMap(({ loads }) => loads)) {
     if (each.targets !== undefined) warm.push(await warmUp(scale, each));
   }
-  const results = await measureInTurn(scale, all);
-  const column = (what: string, { capabilities }: Size, of: 'cpu' | 'databaseCpu'): readonly number[] =>
-    (results.get(nameOf(what, capabilities)) ?? []).map((each) => each[of]);
-  const figure = (what: string, measured: string, size: Size, of: 'cpu' | 'databaseCpu'): Figure => {
-    const values = column(measured, size, of);
-    const isLargest = size === SIZES.at(-1) && of === 'cpu';
-    return {
-      what,
-      size: described(size),
-      at: size.capabilities,
-      value: median(values),
-      unit: 'us',
-      ratio: spreadOfRatios(values, column(measured, SIZES[0], of)),
-      goal: isLargest ? atMost('ratio', GOAL) : undefined,
-    };
-  };
+  const column = await measureInTurn(scale, all);
+  const figures = (what: string, measured: string, of: 'cpu' | 'databaseCpu'): readonly Figure[] =>
+    SIZES.map((size) =>
+      figure(what, described(size), 'us', column(nameOf(measured, size.capabilities), of), {
+        at: size.capabilities,
+        base: column(nameOf(measured, SIZES[0].capabilities), of),
+        goal: size === SIZES.at(-1) && of === 'cpu' ? atMost('ratio', GOAL) : undefined,
+      }),
+    );
   return {
     figures: [
-      ...SIZES.map((size) => figure(ALL, ALL, size, 'cpu')),
-      ...SIZES.map((size) => figure(ONE, ONE, size, 'cpu')),
-      ...SIZES.map((size) => figure(DATABASE, ALL, size, 'databaseCpu')),
+      ...figures(ALL, ALL, 'cpu'),
+      ...figures(ONE, ONE, 'cpu'),
+      ...figures(DATABASE, ALL, 'databaseCpu'),
     ],
     notes: [
       `REST, ${CONNECTIONS} connections, closed loop; the CPU of gateway and agent together.`,

@@ -1,12 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { sizeOf, type Service } from '@svc/testkit';
 import { load, type Load } from '../load/wrk.ts';
-import { median, spreadOfRatios } from '../report/statistics.ts';
 import { startChild } from './child.ts';
 import type { HolderOrder } from './idle-holder.ts';
 import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
 import { measureLoad, type Measured } from './measured.ts';
-import { atLeast, atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import {
+  atLeast,
+  atMost,
+  figure,
+  grouped,
+  type Figure,
+  type Measurement,
+  type Row,
+  type Scale,
+} from './row.ts';
 
 const KINDS = [
   { count: 100, greets: true },
@@ -129,14 +137,19 @@ async function closed(gateway: Service['gateway'], descriptors: number): Promise
 function figuresOf(kind: Kind, held: readonly Held[]): readonly Figure[] {
   const size = described(kind);
   const isLargest = kind.count === 10_000;
-  const compared = (what: string, of: 'callsPerSecond' | 'p99Ms' | 'cpu', unit: string): Figure => {
-    const values = held.map(({ beside }) => beside[of]);
-    const ratio = spreadOfRatios(
-      values,
-      held.map(({ without }) => without[of]),
+  const compared = (
+    what: string,
+    of: 'callsPerSecond' | 'p99Ms' | 'cpu',
+    unit: string,
+    goal?: Figure['goal'],
+  ): Figure =>
+    figure(
+      what,
+      size,
+      unit,
+      held.map(({ beside }) => beside[of]),
+      { base: held.map(({ without }) => without[of]), goal: isLargest ? goal : undefined },
     );
-    return { what, size, value: median(values), unit, ratio };
-  };
   return [
     {
       what: MEMORY,
@@ -146,14 +159,8 @@ function figuresOf(kind: Kind, held: readonly Held[]): readonly Figure[] {
       unit: 'MB',
       goal: isLargest ? atMost('value', GOAL_MB) : undefined,
     },
-    {
-      ...compared(THROUGHPUT, 'callsPerSecond', 'calls/s'),
-      goal: isLargest ? atLeast('ratio', UNAFFECTED.throughput) : undefined,
-    },
-    {
-      ...compared(P99, 'p99Ms', 'ms'),
-      goal: isLargest ? atMost('ratio', UNAFFECTED.p99) : undefined,
-    },
+    compared(THROUGHPUT, 'callsPerSecond', 'calls/s', atLeast('ratio', UNAFFECTED.throughput)),
+    compared(P99, 'p99Ms', 'ms', atMost('ratio', UNAFFECTED.p99)),
     compared(CPU, 'cpu', 'us'),
   ];
 }

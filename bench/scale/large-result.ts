@@ -1,6 +1,6 @@
 import type { Service } from '@svc/testkit';
 import { load } from '../load/wrk.ts';
-import { median, spreadOfRatios } from '../report/statistics.ts';
+import { median } from '../report/statistics.ts';
 import { startChild, type Child } from './child.ts';
 import {
   callPath,
@@ -15,7 +15,7 @@ import {
   startLibrary,
 } from './library.ts';
 import type { PacedOrder, PacedResult } from './paced-caller.ts';
-import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { atMost, figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 
 const ROWS = 10_000;
 const LARGE_PER_SECOND = 10;
@@ -100,23 +100,18 @@ async function measure(scale: Scale): Promise<Measurement> {
 }
 
 function figuresOf(title: string, without: readonly Round[], beside: readonly Round[]): readonly Figure[] {
-  const figure = (of: 'p99Ms' | 'callsPerSecond', what: string, unit: string): readonly Figure[] => {
-    const [quiet, disturbed] = [without, beside].map((rounds) => rounds.map((round) => round[of]));
+  const figures = (of: 'p99Ms' | 'callsPerSecond', what: string, unit: string): readonly Figure[] => {
+    const base = without.map((round) => round[of]);
+    const disturbed = beside.map((round) => round[of]);
+    const goal = of === 'p99Ms' ? atMost('ratio', GOAL) : undefined;
     return [
-      { what, size: `${title}, alone`, value: median(quiet ?? []), unit },
-      {
-        what,
-        size: `${title}, beside`,
-        value: median(disturbed ?? []),
-        unit,
-        ratio: spreadOfRatios(disturbed ?? [], quiet ?? []),
-        goal: of === 'p99Ms' ? atMost('ratio', GOAL) : undefined,
-      },
+      figure(what, `${title}, alone`, unit, base),
+      figure(what, `${title}, beside`, unit, disturbed, { base, goal }),
     ];
   };
   return [
-    ...figure('p99Ms', 'p99 of point queries', 'ms'),
-    ...figure('callsPerSecond', 'rate of point queries', 'calls/s'),
+    ...figures('p99Ms', 'p99 of point queries', 'ms'),
+    ...figures('callsPerSecond', 'rate of point queries', 'calls/s'),
   ];
 }
 

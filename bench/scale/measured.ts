@@ -1,6 +1,7 @@
 import type { RunningProcess, Service } from '@svc/testkit';
 import { treeMicroseconds } from '../load/process-tree.ts';
 import { load, type Load, type LoadResult } from '../load/wrk.ts';
+import { rotated } from '../report/statistics.ts';
 import type { Scale } from './row.ts';
 
 export interface Measured {
@@ -56,23 +57,23 @@ export async function measureLoad(
   };
 }
 
-/** Each in its turn (A B C A B C), all warmed up before; by name, one figure a round. */
-export async function measureInTurn(
-  scale: Scale,
-  contestants: readonly Contestant[],
-): Promise<ReadonlyMap<string, readonly Measured[]>> {
+/** Gives one of the figures of each round. */
+export type Column = (contestant: string, of: keyof Measured) => readonly number[];
+
+/** Each in its turn, all warmed up before. Each round is begun by another. */
+export async function measureInTurn(scale: Scale, contestants: readonly Contestant[]): Promise<Column> {
   const results = new Map<string, Measured[]>();
   for (const { loads, warmUpSeconds = scale.seconds } of contestants) {
     if (warmUpSeconds > 0) await loadAll(loads, warmUpSeconds);
   }
   for (let round = 1; round <= scale.rounds; round++) {
     scale.say(`round ${round} of ${scale.rounds}`);
-    for (const { name, service, loads } of contestants) {
+    for (const { name, service, loads } of rotated(contestants, round - 1)) {
       const measured = await measureLoad(scale, service, loads);
       results.set(name, [...(results.get(name) ?? []), measured]);
     }
   }
-  return results;
+  return (contestant, of) => (results.get(contestant) ?? []).map((each) => each[of]);
 }
 
 interface Cpu {

@@ -5,14 +5,17 @@ import { nodeExecutable, OWN_NODE, pathWith, type NodeExecutable } from '../cont
 import { whyNoLoad } from '../load/wrk.ts';
 import { version } from '../report/version.ts';
 import { DATABASE, SQL } from './library.ts';
-import { json, missedGoals, table, writeReport, type Page, type Report, type Result } from './report.ts';
+import { json, missedGoals, text, writeReport, type Page, type Report, type Result } from './report.ts';
 import type { Row } from './row.ts';
 
 /** What is measured by one command. */
 export interface Program {
   readonly usage: string;
   readonly rows: readonly Row[];
-  readonly page: Page;
+  /** Default 5 rounds of 3 seconds. */
+  readonly usual?: { readonly rounds: string; readonly seconds: string };
+  /** What `--write` writes; without one there is no `--write`. */
+  readonly page?: Page;
 }
 
 interface Options {
@@ -21,12 +24,13 @@ interface Options {
   readonly rows: readonly Row[];
   readonly node: NodeExecutable;
   readonly json: boolean;
-  readonly write: boolean;
+  /** Undefined without `--write`. */
+  readonly page: Page | undefined;
 }
 
 /** Resolves to the exit code. */
-export async function measureRows({ usage, rows, page }: Program, args: readonly string[]): Promise<number> {
-  const options = readOrUsage(usage, () => read(rows, args));
+export async function measureRows(program: Program, args: readonly string[]): Promise<number> {
+  const options = readOrUsage(program.usage, () => read(program, args));
   if (typeof options === 'number') return options;
   const noLoad = whyNoLoad();
   if (noLoad !== undefined) {
@@ -34,8 +38,8 @@ export async function measureRows({ usage, rows, page }: Program, args: readonly
     return 2;
   }
   const report = await measureAll(options);
-  process.stdout.write(`${options.json ? json(report) : table(report)}\n`);
-  if (options.write) await writeReport(report, page);
+  process.stdout.write(`${options.json ? json(report) : text(report)}\n`);
+  if (options.page !== undefined) await writeReport(report, options.page);
   const missed = missedGoals(report);
   for (const each of missed) process.stderr.write(`missed: ${each}\n`);
   const complete = report.results.every(({ measurement }) => measurement.isComplete);
@@ -43,15 +47,15 @@ export async function measureRows({ usage, rows, page }: Program, args: readonly
 }
 
 /** Undefined for help; throws TypeError for wrong usage. */
-function read(all: readonly Row[], args: readonly string[]): Options | undefined {
+function read({ rows: all, usual, page }: Program, args: readonly string[]): Options | undefined {
   const options = {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: usual?.rounds ?? '5' },
+    seconds: { type: 'string', default: usual?.seconds ?? '3' },
     only: { type: 'string' },
     node: { type: 'string' },
     json: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   } as const;
   const { values } = parseArgs({ args: [...args], options });
   if (values.help) return undefined;
@@ -60,14 +64,15 @@ function read(all: readonly Row[], args: readonly string[]): Options | undefined
   if (rows.length === 0) {
     throw new TypeError(`--only must be one of ${all.map(({ name }) => name).join(', ')}`);
   }
+  if (values.write && page === undefined) throw new TypeError('--write: these figures have no page');
   if (values.write && only !== undefined) throw new TypeError('--write wants every row: leave out --only');
   return {
-    rounds: wholeNumber('rounds', values.rounds, 100),
-    seconds: wholeNumber('seconds', values.seconds, 60),
+    rounds: wholeNumber('rounds', values.rounds, 1000),
+    seconds: wholeNumber('seconds', values.seconds, 600),
     rows,
     node: node === undefined ? OWN_NODE : nodeExecutable(node),
     json: values.json,
-    write: values.write,
+    page: values.write ? page : undefined,
   };
 }
 

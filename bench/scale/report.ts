@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpus, totalmem } from 'node:os';
-import { replacePart, table as markdownTable } from '../../scripts/docs/markdown.ts';
+import { replacePart, table } from '../../scripts/docs/markdown.ts';
 import { lineChart } from '../report/plot.ts';
 import { isMet, type Figure, type Measurement, type Row } from './row.ts';
 
@@ -22,30 +22,11 @@ export interface Result {
   readonly measurement: Measurement;
 }
 
-const HEADS = ['what', 'size', 'figure', 'ratio', 'goal', ''] as const;
-/** Figures and ratios stand below each other's last digit. */
-const RIGHT = new Set<string>(['figure']);
-
-/** The lines of the table, without the last line break. */
-export function table({ results }: Report): string {
-  const cells = results.map(({ measurement }) => measurement.figures.map(cellsOf));
-  const widths = HEADS.map((head, at) =>
-    Math.max(head.length, ...cells.flat().map((row) => row[at]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, at) =>
-        RIGHT.has(HEADS[at] ?? '') ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
-      )
-      .join('  ')
-      .trimEnd();
-  const parts = results.map(({ row, measurement }, at) =>
-    [
-      row.title,
-      line(HEADS),
-      ...(cells[at] ?? []).map(line),
-      ...measurement.notes.map((note) => `  ${note}`),
-    ].join('\n'),
+/** For a terminal, without the last line break. */
+export function text({ results }: Report): string {
+  const heads = ['what', 'size', 'figure', 'ratio', 'goal', ''];
+  const parts = results.map(({ row: { title }, measurement: { figures, notes } }) =>
+    [title, table(heads, figures.map(cellsOf)), ...notes.map((note) => `  ${note}`)].join('\n'),
   );
   return parts.join('\n\n');
 }
@@ -71,16 +52,10 @@ function digits(value: number): string {
 
 /** The goals that were missed, a line each. */
 export function missedGoals({ results }: Report): readonly string[] {
-  return results.flatMap(({ row, measurement }) =>
-    measurement.figures
-      .filter((figure) => isMet(figure) === false)
-      .map(
-        (figure) =>
-          `${row.title}: ${cellsOf(figure)
-            .filter((cell) => cell !== '')
-            .join(', ')}`,
-      ),
-  );
+  return results.flatMap(({ row: { title }, measurement: { figures } }) => {
+    const missed = figures.filter((figure) => isMet(figure) === false).map(cellsOf);
+    return missed.map((cells) => `${title}: ${cells.filter((cell) => cell !== '').join(', ')}`);
+  });
 }
 
 /** Without line break. */
@@ -119,7 +94,7 @@ function partOf({ version, node, rounds, seconds, results }: Report, part: Page[
       }),
   );
   const place = `svc ${version}, Node.js ${node}, ${rounds} rounds of ${seconds} s.`;
-  return `${place}\n\n${markdownTable(['what', 'wanted', 'measured (least to most)', ''], rows)}`;
+  return `${place}\n\n${table(['what', 'wanted', 'measured (least to most)', ''], rows)}`;
 }
 
 /** Where a report goes: a document of `docs/`, and which of its parts, which is also the name of its files. */

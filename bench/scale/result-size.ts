@@ -1,7 +1,6 @@
-import { median, spreadOfRatios } from '../report/statistics.ts';
 import { callsOf, listBodies, listName, listQueries, startLibrary } from './library.ts';
 import { measureInTurn, type Measured } from './measured.ts';
-import { grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 
 const SIZES = [1, 10, 100, 1000, 10_000] as const;
 const CONNECTIONS = 8;
@@ -33,25 +32,21 @@ async function measure(scale: Scale): Promise<Measurement> {
     service,
     loads: [callsOf(service, listName(rows), listBodies(rows), CONNECTIONS)],
   }));
-  const results = await measureInTurn(scale, contestants);
-  const column = (rows: number, of: keyof Measured): readonly number[] =>
-    (results.get(String(rows)) ?? []).map((each) => each[of]);
+  const column = await measureInTurn(scale, contestants);
   const figures = (what: string, of: keyof Measured, unit: string): readonly Figure[] =>
-    SIZES.map((rows) => ({
-      what,
-      size: `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${((bytes.get(rows) ?? 0) / 1024).toFixed(1)} KB`,
-      at: rows,
-      value: median(column(rows, of)),
-      unit,
-      ratio: spreadOfRatios(column(rows, of), column(SIZES[0], of)),
-    }));
-  /** Of what is more than one row, in each round. */
+    SIZES.map((rows) => {
+      const size = `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${((bytes.get(rows) ?? 0) / 1024).toFixed(1)} KB`;
+      return figure(what, size, unit, column(`${rows}`, of), { at: rows, base: column('1', of) });
+    });
+  /** What is more than one row costs, in each round. */
   const further = (what: string, unitsOf: (rows: number) => number): readonly Figure[] =>
     SIZES.filter((rows) => rows >= 100).map((rows) => {
-      const base = column(SIZES[0], 'cpu');
+      const base = column('1', 'cpu');
       const units = unitsOf(rows) - unitsOf(SIZES[0]);
-      const values = column(rows, 'cpu').map((cpu, round) => (cpu - (base[round] ?? Number.NaN)) / units);
-      return { what, size: `${grouped(rows)} rows`, value: median(values), unit: 'us' };
+      const values = column(`${rows}`, 'cpu').map(
+        (cpu, round) => (cpu - (base[round] ?? Number.NaN)) / units,
+      );
+      return figure(what, `${grouped(rows)} rows`, 'us', values);
     });
   return {
     figures: [

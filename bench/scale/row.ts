@@ -1,5 +1,5 @@
 import type { Postgres, Releasers } from '@svc/testkit';
-import type { Spread } from '../report/statistics.ts';
+import { median, spreadOfRatios, type Spread } from '../report/statistics.ts';
 
 /** What a row measures with. Everything that it starts is given to `releasers`, which end with the row. */
 export interface Scale {
@@ -24,6 +24,18 @@ export interface Figure {
   /** To the smallest size, or to the same without the disturbance: taken within each round. */
   readonly ratio?: Spread | undefined;
   readonly goal?: Goal | undefined;
+}
+
+/** The median of `values`; with `base`, also how many times those of the same round they are. */
+export function figure(
+  what: string,
+  size: string,
+  unit: string,
+  values: readonly number[],
+  { base, at, goal }: Pick<Figure, 'at' | 'goal'> & { readonly base?: readonly number[] } = {},
+): Figure {
+  const ratio = base && spreadOfRatios(values, base);
+  return { what, size, at, value: median(values), unit, ratio, goal };
 }
 
 interface Goal {

@@ -1,9 +1,9 @@
 import { ask, type Service } from '@svc/testkit';
 import type { Load } from '../load/wrk.ts';
-import { median, spreadOfRatios } from '../report/statistics.ts';
+import { median } from '../report/statistics.ts';
 import { headersWith, pointNames, pointQueries, startLibrary } from './library.ts';
 import { measureInTurn, type Contestant } from './measured.ts';
-import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { atMost, figure, grouped, type Measurement, type Row, type Scale } from './row.ts';
 
 const SIZES = [10, 100, 1000] as const;
 const CONNECTIONS = 8;
@@ -39,43 +39,38 @@ async function measure(scale: Scale): Promise<Measurement> {
     lists.push(await listOf(size, await startLibrary(scale, pointQueries(pointNames(size)))));
   }
   const several = lists.filter(({ pages }) => pages > 1).map(({ whole }) => whole);
-  const results = await measureInTurn(scale, [...lists.map(({ first }) => first), ...several]);
-  const cpuOf = (contestant: Contestant): readonly number[] =>
-    (results.get(contestant.name) ?? []).map(({ cpu }) => cpu);
+  const column = await measureInTurn(scale, [...lists.map(({ first }) => first), ...several]);
+  const cpuOf = ({ name }: Contestant): readonly number[] => column(name, 'cpu');
   const [smallest] = lists;
   const largest = lists.at(-1);
   if (smallest === undefined || largest === undefined) throw new Error('cannot compare without sizes');
   const base = cpuOf(smallest.first);
   const sized = ({ size, onFirst, bytes }: Listed): string =>
     `${onFirst} of ${grouped(size)} tools, ${(bytes / 1024).toFixed(0)} KB`;
-  const firstPages = lists.map((list): Figure => {
-    const cpu = cpuOf(list.first);
-    const ratio = spreadOfRatios(cpu, base);
-    return { what: FIRST, size: sized(list), at: list.size, value: median(cpu), unit: 'us', ratio };
-  });
-  const perKb = lists.map((list): Figure => {
-    const value = (median(cpuOf(list.first)) * 1024) / list.bytes;
-    return { what: PER_KB, size: sized(list), value, unit: 'us' };
-  });
-  const wholes = lists.map((list): Figure => {
+  const firstPages = lists.map((list) =>
+    figure(FIRST, sized(list), 'us', cpuOf(list.first), { at: list.size, base }),
+  );
+  const perKb = lists.map((list) =>
+    figure(
+      PER_KB,
+      sized(list),
+      'us',
+      cpuOf(list.first).map((cpu) => (cpu * 1024) / list.bytes),
+    ),
+  );
+  const wholes = lists.map((list) => {
     const each = list.pages > 1 ? cpuOf(list.whole).map((cpu) => cpu * list.pages) : cpuOf(list.first);
     const size = `${grouped(list.size)} tools, ${list.pages} ${list.pages === 1 ? 'page' : 'pages'}`;
-    const ratio = spreadOfRatios(each, base);
-    return { what: WHOLE, size, at: list.size, value: median(each), unit: 'us', ratio };
+    return figure(WHOLE, size, 'us', each, { at: list.size, base });
   });
-  const anew = microsecondsToWrite(largest.tools) - microsecondsToWrite(smallest.tools);
+  const rewritten = microsecondsToWrite(largest.tools) - microsecondsToWrite(smallest.tools);
   const added = cpuOf(largest.first).map((cpu, round) => cpu - (base[round] ?? Number.NaN));
-  const addedFigure: Figure = {
-    what: ADDED,
-    size: `${largest.onFirst} against ${smallest.onFirst} tools`,
-    value: median(added),
-    unit: 'us',
-    goal: atMost('value', anew),
-  };
+  const addedSize = `${largest.onFirst} against ${smallest.onFirst} tools`;
+  const addedFigure = figure(ADDED, addedSize, 'us', added, { goal: atMost('value', rewritten) });
   return {
     figures: [...firstPages, ...perKb, addedFigure, ...wholes],
     notes: [
-      `Served from bytes: a page may cost more for its bytes, but less than JSON.stringify of the further tools alone, ${anew.toFixed(0)} us in this process.`,
+      `Served from bytes: a page may cost more for its bytes, but less than JSON.stringify of the further tools alone, ${rewritten.toFixed(0)} us in this process.`,
       `Pages have 200 tools, made once for a description and what a key may call; ${CONNECTIONS} connections, closed loop.`,
     ],
     isComplete: true,

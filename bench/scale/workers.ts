@@ -1,9 +1,9 @@
 import { nextRecord, type Service } from '@svc/testkit';
 import { load } from '../load/wrk.ts';
-import { median, spreadOfRatios } from '../report/statistics.ts';
+import { median } from '../report/statistics.ts';
 import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
-import { measureInTurn, type Contestant, type Measured } from './measured.ts';
-import { atMost, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { measureInTurn, type Contestant } from './measured.ts';
+import { atMost, figure, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 import { startSeparateGateways } from './separate-gateways.ts';
 
 /** The gateway's workers, and to how many of them the agent has a link. */
@@ -25,9 +25,6 @@ const TRIES_MAX = 12;
 const GOAL = { cpu: 1.1, siblingMicroseconds: 20, siblingMs: 0.15 };
 /** What as many processes cost that know nothing of each other. */
 const SEPARATE = `${FOUR.workers} gateways of one process`;
-
-const CPU = 'CPU of a point call';
-const THROUGHPUT = 'throughput';
 
 export const workers: Row = {
   name: 'workers',
@@ -56,27 +53,21 @@ async function measure(scale: Scale): Promise<Measurement> {
     ...(await startSeparateGateways(scale, FOUR.workers, CONNECTIONS)),
     warmUpSeconds: WARM_UP_SECONDS * FOUR.workers,
   });
-  const results = await measureInTurn(scale, contestants);
-  const column = (name: string, of: keyof Measured): readonly number[] =>
-    (results.get(name) ?? []).map((each) => each[of]);
-  const compared = (what: string, name: string, of: 'cpu' | 'callsPerSecond', unit: string): Figure => {
-    const values = column(name, of);
-    return {
-      what,
-      size: name,
-      value: median(values),
-      unit,
-      ratio: spreadOfRatios(values, column(described(ONE), of)),
-      goal: name === described(FOUR) && of === 'cpu' ? atMost('ratio', GOAL.cpu) : undefined,
-    };
-  };
+  const column = await measureInTurn(scale, contestants);
+  const compared = (what: string, of: 'cpu' | 'callsPerSecond', unit: string): readonly Figure[] =>
+    contestants.map(({ name }) =>
+      figure(what, name, unit, column(name, of), {
+        base: column(described(ONE), of),
+        goal: name === described(FOUR) && of === 'cpu' ? atMost('ratio', GOAL.cpu) : undefined,
+      }),
+    );
   const own = column(described(FOUR), 'cpu');
   const handed = column(described(SIBLINGS), 'cpu').map((value, round) => value - (own[round] ?? 0));
   const p50 = await lone();
   return {
     figures: [
-      ...contestants.map(({ name }) => compared(CPU, name, 'cpu', 'us')),
-      ...contestants.map(({ name }) => compared(THROUGHPUT, name, 'callsPerSecond', 'calls/s')),
+      ...compared('CPU of a point call', 'cpu', 'us'),
+      ...compared('throughput', 'callsPerSecond', 'calls/s'),
       {
         what: 'CPU of a sibling call beyond that of an own',
         size: described(SIBLINGS),
@@ -144,7 +135,7 @@ function lastWorker({ gateway }: Service, name: string): number {
   const line = gateway
     .output('stdout')
     .split('\n')
-    // Behind the last end of a line is what has come of the next one.
+    // What follows the last end of a line is part of the next record.
     .slice(0, -1)
     .findLast((each) => each.includes(event(name)));
   const record: { worker?: number } = JSON.parse(line ?? '{}');

@@ -1,9 +1,16 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findProgram, freePort, runProcess, startProcess, type RunningProcess } from '@svc/testkit';
+import {
+  findProgram,
+  freePort,
+  runProcess,
+  startProcess,
+  type Releasers,
+  type RunningProcess,
+} from '@svc/testkit';
 import { processOptions, type Place } from './ssh-tunnel.ts';
 
-export interface Nginx {
+interface Nginx {
   readonly url: string;
   readonly version: string;
   /** The first process; its workers are its children. */
@@ -11,18 +18,19 @@ export interface Nginx {
 }
 
 /** Passes calls on to a port of this machine when they carry `authorization: Bearer <key>`, and answers 401 to others. */
-export async function startNginx(key: string, innerPort: number, place: Place): Promise<Nginx> {
+export async function startNginx(
+  key: string,
+  innerPort: number,
+  place: Place,
+  releasers: Releasers,
+): Promise<Nginx> {
   const program = findProgram('nginx') ?? 'nginx';
   const port = await freePort();
   const file = join(place.folder, 'nginx.conf');
   await writeFile(file, config(place.folder, key, port, innerPort));
   const nginx = await startProcess(program, ['-p', place.folder, '-c', file], processOptions(place));
-  try {
-    await nginx.waitForLine((line) => line.includes('start worker process '));
-  } catch (error) {
-    await nginx.stop();
-    throw error;
-  }
+  await releasers.add(() => nginx.stop());
+  await nginx.waitForLine((line) => line.includes('start worker process '));
   const { stderr } = await runProcess(program, ['-v']);
   const version = /nginx\/([\d.]+)/.exec(stderr)?.[1] ?? 'unknown';
   return { url: `http://127.0.0.1:${port}`, version, nginx };

@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os';
 import {
   findProgram,
   canEnter,
-  createReleasers,
   serverAccount,
   temporaryFolder,
   type Postgres,
   type Releasers,
 } from '@svc/testkit';
 import type { Contestant } from '../contestant.ts';
-import { postgresSource, startToolboxServer, toolboxFaces } from '../toolbox-server.ts';
+import { postgresSource, startToolboxServer, toolboxFaces } from '../toolbox.ts';
 import { startNginx } from './nginx.ts';
 import { CIPHER, startSshTunnel } from './ssh-tunnel.ts';
 
@@ -40,30 +39,17 @@ export function whyNoSameTopology(): string | undefined {
  * What one would run instead of gateway and agent: nginx, which checks a key, outside; MCP Toolbox beside the database;
  * between them a port that `ssh -R`, dialled from inside, forwards.
  */
-export async function startSameTopology(postgres: Postgres): Promise<Contestant> {
-  const releasers = createReleasers();
-  try {
-    return await start(postgres, releasers);
-  } catch (error) {
-    await releasers.closeAll();
-    throw error;
-  }
-}
-
-async function start(postgres: Postgres, releasers: Releasers): Promise<Contestant> {
+export async function startSameTopology(postgres: Postgres, releasers: Releasers): Promise<Contestant> {
   // As root, sshd wants a folder of its own in /run, and nginx an account for its workers.
   const account = await serverAccount();
   const parent = (await canEnter(tmpdir(), account)) ? tmpdir() : '/tmp';
   const folder = await temporaryFolder('same-topology', { parent, owner: account });
   await releasers.add(() => folder.remove());
   const place = { folder: folder.path, account };
-  const toolbox = await startToolboxServer(postgresSource(postgres));
-  await releasers.add(() => toolbox.stop());
-  const tunnel = await startSshTunnel(toolbox.port, place);
-  await releasers.add(() => tunnel.stop());
+  const toolbox = await startToolboxServer(postgresSource(postgres), releasers);
+  const tunnel = await startSshTunnel(toolbox.port, place, releasers);
   const key = randomBytes(24).toString('hex');
-  const { url, version, nginx } = await startNginx(key, tunnel.port, place);
-  await releasers.add(() => nginx.stop());
+  const { url, version, nginx } = await startNginx(key, tunnel.port, place, releasers);
   return {
     name: 'same-topology',
     title: `nginx ${version} + OpenSSH ${tunnel.version} + ${toolbox.title}`,
@@ -72,6 +58,5 @@ async function start(postgres: Postgres, releasers: Releasers): Promise<Contesta
     processes: { nginx, sshd: tunnel.sshd, ssh: tunnel.ssh, toolbox: toolbox.server },
     wantsKey: true,
     faces: toolboxFaces({ authorization: `Bearer ${key}` }),
-    stop: () => releasers.closeAll(),
   };
 }

@@ -3,7 +3,6 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
   findProgram,
-  createReleasers,
   freePort,
   runProcess,
   startProcess,
@@ -20,13 +19,12 @@ export interface Place {
   readonly account: { readonly name: string; readonly uid: number; readonly gid: number } | undefined;
 }
 
-export interface SshTunnel {
+interface SshTunnel {
   /** Of 127.0.0.1, on the outer side; connections to it arrive at the inner port. */
   readonly port: number;
   readonly version: string;
   readonly sshd: RunningProcess;
   readonly ssh: RunningProcess;
-  stop(): Promise<void>;
 }
 
 const HOST = '127.0.0.1';
@@ -34,17 +32,11 @@ const HOST = '127.0.0.1';
 export const CIPHER = 'aes128-gcm@openssh.com';
 
 /** A server of its own on the outer side, and a client that dials it from the inner one and forwards `ssh -R`. */
-export async function startSshTunnel(innerPort: number, place: Place): Promise<SshTunnel> {
-  const releasers = createReleasers();
-  try {
-    return await start(innerPort, place, releasers);
-  } catch (error) {
-    await releasers.closeAll();
-    throw error;
-  }
-}
-
-async function start(innerPort: number, place: Place, releasers: Releasers): Promise<SshTunnel> {
+export async function startSshTunnel(
+  innerPort: number,
+  place: Place,
+  releasers: Releasers,
+): Promise<SshTunnel> {
   const { folder, account } = place;
   const options = processOptions(place);
   const [hostKey, clientKey] = [join(folder, 'host-key'), join(folder, 'client-key')];
@@ -66,26 +58,9 @@ async function start(innerPort: number, place: Place, releasers: Releasers): Pro
   await sshd.waitForLine((line) => line.startsWith('Server listening on'));
 
   const user = account?.name ?? userInfo().username;
-  const ssh = await startProcess(
-    'ssh',
-    [
-      '-F',
-      'none',
-      '-N',
-      '-T',
-      '-i',
-      clientKey,
-      '-c',
-      CIPHER,
-      '-p',
-      String(sshPort),
-      ...clientOptions(files.known),
-      '-R',
-      `${HOST}:0:${HOST}:${innerPort}`,
-      `${user}@${HOST}`,
-    ],
-    options,
-  );
+  const login = ['-F', 'none', '-N', '-T', '-i', clientKey, '-c', CIPHER, '-p', String(sshPort)];
+  const forward = ['-R', `${HOST}:0:${HOST}:${innerPort}`, `${user}@${HOST}`];
+  const ssh = await startProcess('ssh', [...login, ...clientOptions(files.known), ...forward], options);
   await releasers.add(() => ssh.stop());
   const line = await ssh
     .waitForLine((text) => text.startsWith('Allocated port '))
@@ -97,7 +72,6 @@ async function start(innerPort: number, place: Place, releasers: Releasers): Pro
     version: await versionOf(),
     sshd,
     ssh,
-    stop: () => releasers.closeAll(),
   };
 }
 
