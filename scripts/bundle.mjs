@@ -113,7 +113,6 @@ function asciiOf(text) {
 async function compile(entry, define = {}, external = [], plugins = [pack]) {
   // Not at the top: esbuild may not be installed yet when this module is loaded.
   const esbuild = await import('esbuild');
-  const { embedWasm } = await import('./embed-wasm.mjs');
   const result = await esbuild.build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -205,3 +204,37 @@ const leaveOut = {
     build.onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: 'module.exports = {};' }));
   },
 };
+
+/**
+ * An esbuild plugin: libpg-query reads its .wasm from beside its own source, which a single file has not.
+ * The bytes go into the bundle, compressed, and the generated loader gets them through its `instantiateWasm` hook.
+ */
+const embedWasm = {
+  name: 'embed-wasm',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]libpg-query[\\/]wasm[\\/]libpg-query\.js$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      if (!source.includes('Module["instantiateWasm"]')) {
+        throw new Error('cannot embed libpg-query: its loader no longer knows instantiateWasm');
+      }
+      return { contents: source + withEmbeddedBytes, loader: 'js' };
+    });
+    build.onLoad({ filter: /[\\/]libpg-query\.wasm$/ }, async ({ path }) => ({
+      contents: gzipSync(await readFile(path), { level: 9 }),
+      loader: 'binary',
+    }));
+  },
+};
+
+const withEmbeddedBytes = `
+const wasm = require('./libpg-query.wasm');
+const wasmBytes = require('node:zlib').gunzipSync(wasm.default ?? wasm);
+module.exports = (options) => PgQueryModule({
+  ...options,
+  instantiateWasm: (imports, done) => {
+    done(new WebAssembly.Instance(new WebAssembly.Module(wasmBytes), imports));
+    return {};
+  },
+});
+module.exports.default = module.exports;
+`;

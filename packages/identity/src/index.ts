@@ -14,8 +14,7 @@ export {
   type UnavailableIssuer,
   type VerifiedToken,
 } from './model/verified-token.ts';
-export { keyFileProblem } from './keys/key-file-problem.ts';
-export { fetchKeySet } from './keys/fetch-key-set.ts';
+export { fetchKeySet, keyFileProblem } from './keys/fetch-keys.ts';
 export { followKeySet, type FollowingKeySet, type KeysAnswer } from './keys/followed-keys.ts';
 export { createHttpsFetch, type FetchBytes } from './keys/https-fetch.ts';
 export type { FollowedKeySet, KeySet, ShownKeys } from './keys/key-set.ts';

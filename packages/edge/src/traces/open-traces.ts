@@ -1,10 +1,9 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
-import type { TracesConfig } from './traces-config.ts';
-import { createRandomIds } from './random-ids.ts';
-import { createDecide, type FlagBudget } from './sampling.ts';
+import type { TracesConfig, SamplerConfig } from './traces-config.ts';
 import { createSpanQueue } from './span-queue.ts';
 import type { SpanContext } from './trace-context.ts';
+import { randomFillSync } from 'node:crypto';
 
 /** The span of a call while it runs: what others are told of it, and what it will be part of. */
 export interface OpenSpan extends SpanContext {
@@ -143,5 +142,64 @@ function createWallClock(): () => number {
     if (Math.abs(time - exact) <= 2) return exact;
     offset = time - performance.now();
     return time;
+  };
+}
+
+/** Digits that are made at once: for each id by itself it would take a tenth of what a traced call may cost. */
+const BATCH_BYTES = 3072;
+
+/** Random hexadecimal ids of an even number of digits, never all zeros. */
+export function createRandomIds(): (digits: number) => string {
+  const bytes = Buffer.alloc(BATCH_BYTES);
+  let text = '';
+  let at = 0;
+  return (digits) => {
+    for (;;) {
+      if (at + digits > text.length) {
+        text = randomFillSync(bytes).toString('hex');
+        at = 0;
+      }
+      const id = text.slice(at, at + digits);
+      at += digits;
+      if (/[^0]/.test(id)) return id;
+    }
+  };
+}
+
+/** Whether the spans of a trace are made. */
+type Decide = (traceId: string, parent: SpanContext | undefined) => boolean;
+
+interface FlagBudget {
+  readonly perSecond: number;
+  readonly now: () => number;
+}
+
+/**
+ * `budget` bounds the traces that are followed because others say so; those beyond it are left out. `ofRatio` tells by its
+ * id whether a trace is one of the share.
+ */
+function createDecide(
+  { parentBased, ratio }: SamplerConfig,
+  ofRatio: (traceId: string) => boolean,
+  budget?: FlagBudget,
+): Decide {
+  const take = budget === undefined ? () => true : createTake(budget);
+  return (traceId, parent) => {
+    if (parentBased && parent !== undefined) return parent.sampled && take();
+    return ratio === 1 || (ratio > 0 && ofRatio(traceId));
+  };
+}
+
+/** As many at once as in a second. */
+function createTake({ perSecond, now }: FlagBudget): () => boolean {
+  let tokens = perSecond;
+  let at = now();
+  return () => {
+    const time = now();
+    tokens = Math.min(perSecond, tokens + ((time - at) / 1000) * perSecond);
+    at = time;
+    if (tokens < 1) return false;
+    tokens--;
+    return true;
   };
 }

@@ -1,5 +1,5 @@
 import { CAPABILITY_NAME_PATTERN } from '@svc/protocol';
-import { isExactNumber } from '../model/claim-value.ts';
+import { isExactNumber } from '../model/claims.ts';
 import type { ClaimPath } from '../model/claims.ts';
 import type { Grant, RequiredClaim } from '../model/issuer.ts';
 import { isObject } from '../model/json-object.ts';

@@ -1,5 +1,5 @@
 import { CLAIMS_JSON_MAX_BYTES, type Claims, type ClaimValue } from '../model/claims.ts';
-import { asClaimValue } from '../model/claim-value.ts';
+import { asClaimValue } from '../model/claims.ts';
 import { CLAIM_NAME } from './claim-rules.ts';
 import { isObject } from '../model/json-object.ts';
 import { createPlace, type Problem } from './problem.ts';

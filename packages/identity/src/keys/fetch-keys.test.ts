@@ -14,10 +14,9 @@ import {
   startTestIssuer,
   type TestIssuer,
 } from '../model/issuer.testing.ts';
-import { fetchKeys } from './fetch-keys.ts';
+import { fetchKeys, keyFileProblem } from './fetch-keys.ts';
 import { createHttpsFetch } from './https-fetch.ts';
 import type { ImportedKeys } from './import-keys.ts';
-import { keyFileProblem } from './key-file-problem.ts';
 
 const KEY = createSigningKey('ES256', { kid: 'k' });
 const KEYS = JSON.stringify({ keys: [KEY.jwk] });

@@ -3,9 +3,10 @@ import { errorText, readProblem } from '@svc/edge';
 import { JsonError, parseStrictJson } from '@svc/protocol';
 import type { Issuer } from '../model/issuer.ts';
 import { isObject, type JsonObject } from '../model/json-object.ts';
-import { FETCH_MAX_BYTES, type FetchBytes } from './https-fetch.ts';
+import { FETCH_MAX_BYTES, createHttpsFetch, type FetchBytes } from './https-fetch.ts';
 import { importKeys, type ImportedKeys } from './import-keys.ts';
 import { KeysProblem } from './keys-problem.ts';
+import { createKeySet, type FollowedKeySet, type KeySetOptions } from './key-set.ts';
 
 /** What discovery names may be as long as its document. */
 const SHOWN_URL_LENGTH = 200;
@@ -85,4 +86,40 @@ async function fetchMetadata(url: string, fetchBytes: FetchBytes, signal: AbortS
     if (!(error instanceof JsonError)) throw error;
   }
   throw new KeysProblem(`${url} answered with something else than a JSON object`);
+}
+
+/** A file on this machine is looked at oftener than issuers are asked. */
+const FILE_REFRESH_MS = 60_000;
+
+/** The keys of this issuer, from where its record says. */
+export function fetchKeySet(
+  issuer: Issuer,
+  fetchBytes: FetchBytes,
+  options: Omit<KeySetOptions, 'name' | 'fetch'>,
+): FollowedKeySet {
+  return createKeySet({
+    ...options,
+    name: issuer.name,
+    fetch: async (signal) => fetchKeys(issuer, fetchBytes, signal),
+    refreshMs: issuer.keySource.kind === 'file' ? FILE_REFRESH_MS : options.refreshMs,
+  });
+}
+
+/** How long a file may take to be read. */
+const DEADLINE_MS = 5000;
+
+/** What is wrong with the issuer's `jwks_file`; undefined where it has keys to verify with, or there is no such file. */
+export async function keyFileProblem(issuer: Issuer): Promise<string | undefined> {
+  if (issuer.keySource.kind !== 'file') return undefined;
+  try {
+    const { used } = await fetchKeys(
+      issuer,
+      createHttpsFetch(() => undefined),
+      AbortSignal.timeout(DEADLINE_MS),
+    );
+    return used > 0 ? undefined : 'jwks_file has no key that can be used with `algorithms`';
+  } catch (error) {
+    if (error instanceof KeysProblem) return error.message;
+    throw error;
+  }
 }

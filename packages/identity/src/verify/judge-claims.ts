@@ -1,10 +1,9 @@
-import { CLAIMS_JSON_MAX_BYTES } from '../model/claims.ts';
+import { CLAIMS_JSON_MAX_BYTES, type ClaimValue, type Claims } from '../model/claims.ts';
 import type { Issuer } from '../model/issuer.ts';
 import type { JsonObject } from '../model/json-object.ts';
 import type { TokenFailure, VerifiedToken } from '../model/verified-token.ts';
 import { claimAt, claimHolds } from './claim-at.ts';
-import { mapClaims } from './map-claims.ts';
-import { matchGrants } from './match-grants.ts';
+import { asClaimValue } from '../model/claims.ts';
 
 /** Beyond OpenID Connect's bound, or with characters that would forge a line or be lost on the way, it names nobody. */
 const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
@@ -103,4 +102,34 @@ function clientIdOf(payload: JsonObject): string {
 /** The text, or an empty one where it cannot name anybody. */
 function nameOf(value: unknown): string {
   return typeof value === 'string' && NAME.test(value) ? value : '';
+}
+
+/** What of a token goes on, by the names of the configuration. A value that can be no claim is as if absent. */
+function mapClaims({ claims: paths }: Issuer, payload: JsonObject): Claims {
+  // A claim named like a method of objects must not be there without being given.
+  const claims: Record<string, ClaimValue> = Object.create(null);
+  for (const [name, path] of paths) {
+    const value = asClaimValue(claimAt(payload, path));
+    if (value !== undefined) claims[name] = value;
+  }
+  return claims;
+}
+
+/** The places of the grants whose condition a token meets. A scope is equal or another one; `*` is one like others. */
+function matchGrants({ grants }: Issuer, payload: JsonObject): readonly number[] {
+  const scopes = new Set([...scopesOf(claimAt(payload, ['scope'])), ...scopesOf(claimAt(payload, ['scp']))]);
+  const matched: number[] = [];
+  for (const [index, { condition }] of grants.entries()) {
+    const isMet =
+      condition.kind === 'scope'
+        ? scopes.has(condition.scope)
+        : claimHolds(claimAt(payload, condition.path), [condition.value]);
+    if (isMet) matched.push(index);
+  }
+  return matched;
+}
+
+function scopesOf(claim: unknown): readonly unknown[] {
+  if (typeof claim === 'string') return claim.split(' ');
+  return Array.isArray(claim) ? claim : [];
 }

@@ -1,15 +1,15 @@
-import { hash } from 'node:crypto';
+import { hash, webcrypto } from 'node:crypto';
 import { createExpiringMap } from '@svc/edge';
 import type { Issuer } from '../model/issuer.ts';
-import { fetchKeySet } from '../keys/fetch-key-set.ts';
+import { fetchKeySet } from '../keys/fetch-keys.ts';
 import { createHttpsFetch, type FetchBytes } from '../keys/https-fetch.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { KeysEvent } from '../keys/keys-event.ts';
 import type { VerificationKey } from '../keys/verification-key.ts';
 import type { RefusedToken, TokenOutcome, TokenVerifier, VerifiedToken } from '../model/verified-token.ts';
-import { hasSignature } from './has-signature.ts';
 import { judgeClaims } from './judge-claims.ts';
 import { readToken, type UnverifiedToken } from './read-token.ts';
+import { ALGORITHMS } from '../keys/algorithms.ts';
 
 const TOKEN_MAX_LENGTH = 8192;
 const CACHE_ENTRIES = 10_000;
@@ -149,4 +149,20 @@ export function createTokenVerifier(
 
 function refusedUnread(failure: RefusedToken['failure']): RefusedToken {
   return { kind: 'refused', failure, issuer: undefined };
+}
+
+/** Whether this key has signed these bytes. Off the event loop. */
+async function hasSignature(
+  { alg, key }: VerificationKey,
+  signature: Uint8Array,
+  bytes: Uint8Array,
+): Promise<boolean> {
+  const scheme = ALGORITHMS.get(alg)?.scheme;
+  if (scheme === undefined) return false;
+  try {
+    return await webcrypto.subtle.verify(scheme, key, signature, bytes);
+  } catch {
+    // A signature of a form that no key makes.
+    return false;
+  }
 }

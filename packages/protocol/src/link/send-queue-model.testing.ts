@@ -3,8 +3,13 @@ import { decodeMessage } from '../frames/decode.ts';
 import { encodeFrame, requestOverhead, RESULT_OVERHEAD } from '../frames/encode.ts';
 import type { Frame } from '../frames/frame.ts';
 import { INITIAL_CREDIT_BYTES } from '../rules/limits.ts';
-import { SENT_MESSAGE_MAX_BYTES } from './draft.ts';
-import { createSendQueue, type BodyHead, type SendQueue, type SendQueueSocket } from './send-queue.ts';
+import {
+  createSendQueue,
+  SENT_MESSAGE_MAX_BYTES,
+  type BodyHead,
+  type SendQueue,
+  type SendQueueSocket,
+} from './send-queue.ts';
 
 /** The longest body that a model takes. */
 export const CONTENT_BYTES = 600_000;

@@ -1,7 +1,7 @@
 import {
+  RESULT_OVERHEAD,
   encodeFrame,
   requestOverhead,
-  RESULT_OVERHEAD,
   writeData,
   writeRequest,
   writeResult,
@@ -12,7 +12,6 @@ import type { Frame } from '../frames/frame.ts';
 import { ProtocolError } from '../rules/close-code.ts';
 import { createCallTable } from './call-table.ts';
 import { FRAME_HEADER_BYTES, INITIAL_CREDIT_BYTES, type ProtocolVersion } from '../rules/limits.ts';
-import { SENT_MESSAGE_MAX_BYTES, takeDraft, writableDraft } from './draft.ts';
 
 /** A frame that carries the start of a body; the send queue adds the pieces. */
 export type BodyHead = RequestHead | ResultHead;
@@ -266,4 +265,27 @@ export function createSendQueue(socket: SendQueueSocket, version: ProtocolVersio
       return controls.length;
     },
   };
+}
+
+/** What we send at most: with the head of its WebSocket frame it fills the 65,536 bytes that Node.js reads at once. */
+export const SENT_MESSAGE_MAX_BYTES = 65_528;
+
+/** Longer messages are sent from the draft itself, shorter ones are copied so as not to hold all of it. */
+const COPIED_MAX_BYTES = 16_384;
+
+/** One for all links: a message is begun and taken without anything in between. */
+let draft: Buffer | undefined;
+
+/** Memory for one message. What was written there before counts no more. */
+function writableDraft(): Buffer {
+  draft ??= Buffer.allocUnsafeSlow(SENT_MESSAGE_MAX_BYTES);
+  return draft;
+}
+
+/** The first `length` bytes of the draft, which nothing will change from now on. */
+function takeDraft(length: number): Buffer {
+  const message = writableDraft().subarray(0, length);
+  if (length <= COPIED_MAX_BYTES) return Buffer.from(message);
+  draft = undefined;
+  return message;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readableRecords } from './readable-records.ts';
+import { readableRecords } from './output-sink.ts';
 
 const TIME = '2025-06-30T12:00:00.000Z';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRandomIds } from './random-ids.ts';
+import { createRandomIds } from './open-traces.ts';
 
 test('ids of either length in turn, none twice', () => {
   const randomId = createRandomIds();
