@@ -3,7 +3,7 @@ import type { Agents } from '../data.ts';
 import { dateTime } from '../format.ts';
 import { Fresh } from '../parts/fresh.tsx';
 import { usePolled } from '../poll.ts';
-import { Scroll } from '../parts/scroll.tsx';
+import { Table } from '../parts/table.tsx';
 
 export function AgentsPage(): JSX.Element {
   const polled = usePolled<Agents>('agents');
@@ -19,41 +19,29 @@ function AgentTables({ agents, offers }: Agents): JSX.Element {
   const away = offers.filter(({ connected }) => !connected);
   return (
     <>
-      <Scroll name="Agents">
-        <table>
-          <caption>Connected agents</caption>
-          <thead>
-            <tr>
-              {['Instance', 'Key', 'Since', 'Source', 'Version', 'Links', 'Capabilities', 'Calls now'].map(
-                (name) => (
-                  <th scope="col" key={name}>
-                    {name}
-                  </th>
-                ),
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {agents.map((agent) => (
-              <tr key={`${agent.key_id} ${agent.instance_id}`}>
-                <th scope="row">
-                  {agent.service === undefined ? '' : `${agent.service}/`}
-                  <code>{agent.instance_id}</code>
-                </th>
-                <td>
-                  <code>{agent.key_id}</code>
-                </td>
-                <td>{dateTime(agent.since)}</td>
-                <td>{agent.source}</td>
-                <td dir="auto">{agent.version ?? '–'}</td>
-                <td>{agent.links}</td>
-                <td>{agent.capabilities}</td>
-                <td>{agent.in_flight}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        name="Agents"
+        caption="Connected agents"
+        heads={['Instance', 'Key', 'Since', 'Source', 'Version', 'Links', 'Capabilities', 'Calls now']}
+      >
+        {agents.map((agent) => (
+          <tr key={`${agent.key_id} ${agent.instance_id}`}>
+            <th scope="row">
+              {agent.service === undefined ? '' : `${agent.service}/`}
+              <code>{agent.instance_id}</code>
+            </th>
+            <td>
+              <code>{agent.key_id}</code>
+            </td>
+            <td>{dateTime(agent.since)}</td>
+            <td>{agent.source}</td>
+            <td dir="auto">{agent.version ?? '–'}</td>
+            <td>{agent.links}</td>
+            <td>{agent.capabilities}</td>
+            <td>{agent.in_flight}</td>
+          </tr>
+        ))}
+      </Table>
       {agents.length === 0 && <p role="alert">No agent is connected.</p>}
       {away.length > 0 && (
         <section>

@@ -4,7 +4,7 @@ import type { AuthoredCapability, AuthorFault, AuthorFile, AuthorFinding } from 
 import { clock } from '../format.ts';
 import { Fresh } from '../parts/fresh.tsx';
 import { NameChoice } from '../parts/name-choice.tsx';
-import { Scroll } from '../parts/scroll.tsx';
+import { Table } from '../parts/table.tsx';
 import { usePolled } from '../poll.ts';
 
 /** The capability file as `svc-agent dev` has checked it last, and what it says of one capability. */
@@ -107,29 +107,16 @@ function Findings({
   if (findings.length === 0) return <p class="muted">Nothing to say.</p>;
   return (
     <>
-      <Scroll name="Findings">
-        <table>
-          <thead>
-            <tr>
-              {['Line', 'Level', 'Rule', 'What'].map((title) => (
-                <th scope="col" key={title}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {findings.map((each, at) => (
-              <tr key={at}>
-                <td>{each.line ?? '–'}</td>
-                <td>{each.level}</td>
-                <td>{each.rule}</td>
-                <td dir="auto">{`${each.path}: ${each.message}`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table name="Findings" heads={['Line', 'Level', 'Rule', 'What']}>
+        {findings.map((each, at) => (
+          <tr key={at}>
+            <td>{each.line ?? '–'}</td>
+            <td>{each.level}</td>
+            <td>{each.rule}</td>
+            <td dir="auto">{`${each.path}: ${each.message}`}</td>
+          </tr>
+        ))}
+      </Table>
       {count > findings.length && (
         <p class="muted">
           And {count - findings.length} more: <code>svc-agent lint</code>
@@ -220,22 +207,18 @@ function Fields(props: {
   return (
     <>
       <h3>{props.title}</h3>
-      <Scroll name={props.title}>
-        <table>
-          <tbody>
-            {props.fields.map(([name, need, type, about]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td>{need}</td>
-                <td>
-                  <code>{type}</code>
-                </td>
-                <td dir="auto">{about}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table name={props.title}>
+        {props.fields.map(([name, need, type, about]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td>{need}</td>
+            <td>
+              <code>{type}</code>
+            </td>
+            <td dir="auto">{about}</td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }

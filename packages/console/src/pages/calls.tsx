@@ -4,7 +4,7 @@ import type { Calls } from '../data.ts';
 import { clock, milliseconds } from '../format.ts';
 import { Fresh } from '../parts/fresh.tsx';
 import { usePolled } from '../poll.ts';
-import { Scroll } from '../parts/scroll.tsx';
+import { Table } from '../parts/table.tsx';
 
 const FILTERS = {
   capability: 'Capability',
@@ -58,46 +58,32 @@ export function CallsPage(): JSX.Element {
 function CallTable({ calls, kept_max: kept, dropped }: Calls): JSX.Element {
   return (
     <>
-      <Scroll name="Requests">
-        <table>
-          <caption>The last {kept} requests at most</caption>
-          <thead>
-            <tr>
-              {['Time', 'Key', 'Capability', 'Status', 'Duration', 'Error', 'Source', 'Request'].map(
-                (name) => (
-                  <th scope="col" key={name}>
-                    {name}
-                  </th>
-                ),
+      <Table
+        name="Requests"
+        caption={`The last ${kept} requests at most`}
+        heads={['Time', 'Key', 'Capability', 'Status', 'Duration', 'Error', 'Source', 'Request']}
+      >
+        {calls.map((call) => (
+          <tr key={call.id}>
+            <td>{clock(call.time)}</td>
+            <td dir="auto">{call.principal ?? call.api_key_name}</td>
+            <th scope="row">{call.capability === '' ? (call.mcp_method ?? call.route) : call.capability}</th>
+            <td>{call.http_status}</td>
+            <td>{milliseconds(call.duration_ms)}</td>
+            <td>{call.error_code}</td>
+            <td>{call.source}</td>
+            <td>
+              {call.trace_url === undefined ? (
+                <code>{call.request_id}</code>
+              ) : (
+                <a href={call.trace_url} rel="noreferrer">
+                  <code>{call.request_id}</code>
+                </a>
               )}
-            </tr>
-          </thead>
-          <tbody>
-            {calls.map((call) => (
-              <tr key={call.id}>
-                <td>{clock(call.time)}</td>
-                <td dir="auto">{call.principal ?? call.api_key_name}</td>
-                <th scope="row">
-                  {call.capability === '' ? (call.mcp_method ?? call.route) : call.capability}
-                </th>
-                <td>{call.http_status}</td>
-                <td>{milliseconds(call.duration_ms)}</td>
-                <td>{call.error_code}</td>
-                <td>{call.source}</td>
-                <td>
-                  {call.trace_url === undefined ? (
-                    <code>{call.request_id}</code>
-                  ) : (
-                    <a href={call.trace_url} rel="noreferrer">
-                      <code>{call.request_id}</code>
-                    </a>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+            </td>
+          </tr>
+        ))}
+      </Table>
       {calls.length === 0 && <p role="status">No request is like that.</p>}
       {dropped > 0 && <p class="muted">{dropped} requests came too close together to be kept.</p>}
     </>

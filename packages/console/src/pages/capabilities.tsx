@@ -6,7 +6,7 @@ import { capabilitiesOf, type Capability, type OpenApi } from '../openapi.ts';
 import { Copied } from '../parts/copied.tsx';
 import { KeyForm } from '../parts/key-form.tsx';
 import { NameChoice } from '../parts/name-choice.tsx';
-import { Notice } from '../parts/notice.tsx';
+import { Notice } from '../parts/fresh.tsx';
 import { ParamField } from '../parts/param-field.tsx';
 import { Result, type Outcome } from '../parts/result.tsx';
 import { apiKey, headersFor, isOperator } from '../session.ts';

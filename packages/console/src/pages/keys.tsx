@@ -4,7 +4,7 @@ import { dateTime } from '../format.ts';
 import { Fresh } from '../parts/fresh.tsx';
 import { KeyMatrix } from '../parts/key-matrix.tsx';
 import { usePolled } from '../poll.ts';
-import { Scroll } from '../parts/scroll.tsx';
+import { Table } from '../parts/table.tsx';
 
 export function KeysPage(): JSX.Element {
   const polled = usePolled<Keys>('keys');
@@ -23,36 +23,26 @@ export function KeysPage(): JSX.Element {
 function KeyTables({ keys, capabilities }: Keys): JSX.Element {
   return (
     <>
-      <Scroll name="API keys">
-        <table>
-          <caption>API keys and what they may call</caption>
-          <thead>
-            <tr>
-              {['Key', 'May call', 'Requests', 'Last used', 'Expires'].map((name) => (
-                <th scope="col" key={name}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {keys.map((key) => (
-              <tr key={`${key.service} ${key.name}`}>
-                <th scope="row" dir="auto">
-                  {key.service === undefined ? '' : `${key.service}/`}
-                  {key.name} {key.key_id !== undefined && <code>{key.key_id}</code>}
-                </th>
-                <td>
-                  <Permissions {...key} />
-                </td>
-                <td>{key.calls}</td>
-                <td>{key.last_used === undefined ? <mark>never</mark> : dateTime(key.last_used)}</td>
-                <td>{dateTime(key.expires_at)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        name="API keys"
+        caption="API keys and what they may call"
+        heads={['Key', 'May call', 'Requests', 'Last used', 'Expires']}
+      >
+        {keys.map((key) => (
+          <tr key={`${key.service} ${key.name}`}>
+            <th scope="row" dir="auto">
+              {key.service === undefined ? '' : `${key.service}/`}
+              {key.name} {key.key_id !== undefined && <code>{key.key_id}</code>}
+            </th>
+            <td>
+              <Permissions {...key} />
+            </td>
+            <td>{key.calls}</td>
+            <td>{key.last_used === undefined ? <mark>never</mark> : dateTime(key.last_used)}</td>
+            <td>{dateTime(key.expires_at)}</td>
+          </tr>
+        ))}
+      </Table>
       <KeyMatrix keys={keys} capabilities={capabilities} />
     </>
   );

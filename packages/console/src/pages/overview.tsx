@@ -5,7 +5,7 @@ import { LineChart } from '../parts/line-chart.tsx';
 import { Fresh } from '../parts/fresh.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { usePolled } from '../poll.ts';
-import { Scroll } from '../parts/scroll.tsx';
+import { Table } from '../parts/table.tsx';
 
 export function OverviewPage(): JSX.Element {
   const polled = usePolled<Overview>('overview');
@@ -51,38 +51,27 @@ function Figures(data: Overview): JSX.Element {
         />
         <LineChart title="p95 in ms" times={times} lines={[{ label: 'p95', values: series.p95_ms }]} />
       </div>
-      <Scroll name="Capabilities">
-        <table>
-          <caption>Busiest capabilities, last minute</caption>
-          <thead>
-            <tr>
-              <th scope="col">Capability</th>
-              <th scope="col">15 min</th>
-              <th scope="col">Calls</th>
-              <th scope="col">p95</th>
-              <th scope="col">Errors</th>
-              <th scope="col">Last error</th>
-            </tr>
-          </thead>
-          <tbody>
-            {data.capabilities.map(({ name, service, series: own, ...figures }) => (
-              <tr key={`${service} ${name}`}>
-                <th scope="row">
-                  {service === undefined ? '' : `${service}/`}
-                  {name}
-                </th>
-                <td>
-                  <Sparkline values={own.calls} />
-                </td>
-                <td>{rate(figures.calls_per_s)}</td>
-                <td>{milliseconds(figures.p95_ms)}</td>
-                <td>{percent(figures.error_ratio)}</td>
-                <td>{figures.last_error_code ?? '–'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        name="Capabilities"
+        caption="Busiest capabilities, last minute"
+        heads={['Capability', '15 min', 'Calls', 'p95', 'Errors', 'Last error']}
+      >
+        {data.capabilities.map(({ name, service, series: own, ...figures }) => (
+          <tr key={`${service} ${name}`}>
+            <th scope="row">
+              {service === undefined ? '' : `${service}/`}
+              {name}
+            </th>
+            <td>
+              <Sparkline values={own.calls} />
+            </td>
+            <td>{rate(figures.calls_per_s)}</td>
+            <td>{milliseconds(figures.p95_ms)}</td>
+            <td>{percent(figures.error_ratio)}</td>
+            <td>{figures.last_error_code ?? '–'}</td>
+          </tr>
+        ))}
+      </Table>
       <p class="muted">
         Replica {data.replica}, version {data.version}, up for {Math.floor(data.uptime_s / 60)} min. Other
         replicas have a console of their own.

@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import type { Polled } from '../poll.ts';
-import { Notice } from './notice.tsx';
 
 interface Props<T> {
   readonly polled: Polled<T>;
@@ -15,4 +14,9 @@ export function Fresh<T>({ polled: { data, fault }, children }: Props<T>): JSX.E
       {data !== undefined && children(data)}
     </>
   );
+}
+
+/** What is wrong, or that there is nothing yet. */
+export function Notice({ fault }: { readonly fault: string | undefined }): JSX.Element {
+  return <p role={fault === undefined ? 'status' : 'alert'}>{fault ?? 'Loading …'}</p>;
 }

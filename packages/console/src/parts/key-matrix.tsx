@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Keys, KeyUse, OfferedCapability } from '../data.ts';
-import { Scroll } from './scroll.tsx';
+import { Scroll } from './table.tsx';
 
 /** More would be drawn anew with each poll for nobody to read. */
 const ROWS_MAX = 100;

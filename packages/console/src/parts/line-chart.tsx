@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { isDark } from '../scheme.ts';
-import { Scroll } from './scroll.tsx';
+import { Table } from './table.tsx';
 
 interface Line {
   readonly label: string;
@@ -56,32 +56,16 @@ export function LineChart({ title, times, lines }: Props): JSX.Element {
       <div class="chart" ref={place} aria-hidden="true" />
       <details>
         <summary>{title} as a table</summary>
-        <Scroll name={title}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                {lines.map(({ label }) => (
-                  <th scope="col" key={label}>
-                    {label}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {times.map((time, at) => (
-                <tr key={time}>
-                  <th scope="row">
-                    {new Date(time * 1000).toLocaleTimeString(undefined, { hour12: false })}
-                  </th>
-                  {lines.map(({ label, values }) => (
-                    <td key={label}>{values[at] ?? '–'}</td>
-                  ))}
-                </tr>
+        <Table name={title} heads={['Time', ...lines.map(({ label }) => label)]}>
+          {times.map((time, at) => (
+            <tr key={time}>
+              <th scope="row">{new Date(time * 1000).toLocaleTimeString(undefined, { hour12: false })}</th>
+              {lines.map(({ label, values }) => (
+                <td key={label}>{values[at] ?? '–'}</td>
               ))}
-            </tbody>
-          </table>
-        </Scroll>
+            </tr>
+          ))}
+        </Table>
       </details>
     </figure>
   );

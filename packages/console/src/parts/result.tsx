@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { milliseconds } from '../format.ts';
-import { Scroll } from './scroll.tsx';
+import { Scroll } from './table.tsx';
 
 export interface Outcome {
   readonly status: number;
