@@ -11,13 +11,10 @@ import {
 import { runPgbench } from './contestants/pgbench.ts';
 import { load, type LoadResult } from './load/wrk.ts';
 
-/** A contestant under a workload. */
 export interface Case {
   readonly workload: Workload;
   readonly name: ContestantName;
-  /** With its version. */
   readonly contestant: string;
-  /** How it is called, e.g. `MCP 2025-11-25`; empty for what is no service. */
   readonly face: string;
   readonly processes: Readonly<Record<string, RunningProcess>>;
   run(seconds: number): Promise<LoadResult>;
@@ -78,7 +75,6 @@ export function pgbenchCase(workload: Workload, postgres: Postgres, folder: Temp
   };
 }
 
-/** The text of the answer; throws unless it is a success. */
 export async function answerOf(
   { title, url }: Contestant,
   face: Face,

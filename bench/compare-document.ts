@@ -10,7 +10,6 @@ export interface CompareDocument {
     /** Of this service, with the commit where that is known. */
     readonly version: string;
     readonly rounds: number;
-    /** Of each measurement. */
     readonly seconds: number;
     readonly databaseConnections: number;
   };
@@ -19,7 +18,6 @@ export interface CompareDocument {
   readonly cases: readonly MeasuredCase[];
 }
 
-/** As JSON, with null for what is not known. */
 export function documentText(document: CompareDocument): string {
   const text = JSON.stringify(
     document,

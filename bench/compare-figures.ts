@@ -4,7 +4,6 @@ import { median, spreadOfRatios } from './report/statistics.ts';
 
 export type Figure = 'throughput' | 'cpu' | 'withDatabase' | 'p50' | 'p99';
 
-/** What contestants are compared by. */
 export const FIGURES: Readonly<
   Record<Figure, { readonly title: string; readonly of: (round: Measured) => number }>
 > = {
@@ -32,7 +31,6 @@ export function figureOf(figure: Figure, measured: MeasuredCase | undefined): re
   return measured?.rounds.map(FIGURES[figure].of) ?? [];
 }
 
-/** The median of one figure over the rounds. */
 export function medianOf({ rounds }: MeasuredCase, figure: (round: Measured) => number): number {
   return median(rounds.map(figure));
 }

@@ -23,7 +23,6 @@ export interface JudgedGoal {
   readonly bound: Bound;
   /** Ratios are taken within each round. Undefined when it was not measured. */
   readonly measured: Spread | undefined;
-  /** By the median. */
   readonly isMet: boolean | undefined;
 }
 

@@ -13,27 +13,21 @@ export interface Measured {
   readonly callsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** User and system time of all its processes, per call. */
   readonly cpuMicroseconds: number;
-  /** Of the database's processes, per call. */
   readonly databaseMicroseconds: number;
   /** Of the load generator and of this program, which reads what the contestants print, per call. */
   readonly generatorMicroseconds: number;
   /** Resident memory of all its processes after the load, in units of 1,048,576 bytes. */
   readonly memoryMegabytes: number;
-  /** The CPU time and memory of each process, by its name. */
   readonly processes: Readonly<Record<string, { cpuMicroseconds: number; memoryMegabytes: number }>>;
 }
 
 /** What was measured of a case, in the form of docs/performance/bench.json. */
 export interface MeasuredCase {
-  /** The name of the workload. */
   readonly workload: string;
-  /** The title of the workload. */
   readonly title: string;
   readonly connections: number;
   readonly name: ContestantName;
-  /** With its version. */
   readonly contestant: string;
   readonly face: string;
   readonly rounds: readonly Measured[];

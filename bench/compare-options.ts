@@ -6,7 +6,6 @@ import { nodeExecutable, OWN_NODE, type NodeExecutable } from './contestants/nod
 
 export interface CompareOptions {
   readonly rounds: number;
-  /** Of each measurement. */
   readonly seconds: number;
   readonly workloads: readonly Workload[];
   readonly contestants: ReadonlySet<ContestantName>;
@@ -38,7 +37,6 @@ Ends with 0 when every goal that was measured is met, whatever becomes of the ai
 failed; 2 for wrong usage or a missing program.
 `;
 
-/** The exit code for help and wrong usage. */
 export function readCompareOptions(args: readonly string[]): CompareOptions | 0 | 2 {
   return readOrUsage(USAGE, () => {
     const { values } = parseArgs({

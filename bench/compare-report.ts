@@ -22,7 +22,6 @@ export const PAGES: Readonly<
   'performance/details.md': { run, goals, figures, 'node-versions': nodeVersions },
 };
 
-/** For a terminal. */
 export function compareReport(document: CompareDocument): string {
   return `${[run, figures, goals].map((part) => part(document)).join('\n\n')}\n`;
 }

@@ -54,7 +54,6 @@ const GOALS: Readonly<Record<string, { readonly throughput: number; readonly cpu
 interface Engine {
   readonly name: string;
   readonly contestants: readonly Contestant[];
-  /** The server of the database, if there is one. */
   readonly server: Root | undefined;
 }
 
@@ -68,7 +67,6 @@ interface Figure {
   readonly isMissed: boolean;
 }
 
-/** Resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(USAGE, args, { rounds: [10, 1000], seconds: [3, 600] });
   if (typeof options === 'number') return options;

@@ -32,7 +32,6 @@ whole takes some ten minutes and a quiet machine. Linux only; needs wrk.
 Ends with 1 when a goal is missed or something could not be measured, 2 for wrong usage.
 `;
 
-/** Resolves to the exit code. */
 export function main(args: readonly string[]): Promise<number> {
   return measureRows(
     { usage: USAGE, rows: ROWS, page: { document: 'performance/details.md', part: 'scale' } },

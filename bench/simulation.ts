@@ -51,7 +51,6 @@ const COLUMNS = [
   'nor elsewhere',
 ];
 
-/** Resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(USAGE, args, { agents: [10_000, 100_000], seed: [1, 1_000_000] }, true);
   if (typeof options === 'number') return options;

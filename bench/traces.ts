@@ -24,7 +24,6 @@ interface Traced extends Contestant {
   readonly goal: number | undefined;
 }
 
-/** Resolves to the exit code. */
 export function main(args: readonly string[]): Promise<number> {
   const row = { name: 'traces', title: 'Traces and console', measure };
   return measureRows({ usage: USAGE, rows: [row], usual: { rounds: '40', seconds: '1' } }, args);
@@ -78,7 +77,6 @@ async function start({ postgres, releasers }: Scale): Promise<readonly Traced[]>
   return [...contestants, await add('console', 1.01, env)];
 }
 
-/** Takes spans and forgets them. */
 async function startSink(releasers: Releasers): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.end());

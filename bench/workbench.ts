@@ -35,7 +35,6 @@ interface Figure {
   readonly goalMs: number;
 }
 
-/** Resolves to the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(USAGE, args, { rounds: [5, 1000], saves: [40, 10_000] });
   if (typeof options === 'number') return options;

@@ -5,10 +5,8 @@ export const CONTESTANTS = ['svc', 'same-topology', 'toolbox', 'fastify', 'node-
 /** Also ours on each further Node.js that is compared. */
 export type ContestantName = (typeof CONTESTANTS)[number] | 'svc-other-node';
 
-/** One of the ways in which a contestant can be called. */
 export interface Face {
   readonly kind: 'rest' | 'mcp';
-  /** E.g. `MCP 2025-11-25`. */
   readonly title: string;
   path(query: Query): string;
   headers(query: Query): Readonly<Record<string, string>>;
@@ -18,12 +16,10 @@ export interface Face {
   readonly rows: ((answer: string) => readonly unknown[]) | undefined;
 }
 
-/** A server that runs and can be measured. */
 export interface Contestant {
   readonly name: ContestantName;
   /** With its version, if it is not ours. */
   readonly title: string;
-  /** How it was set up, in a few words. */
   readonly settings: string;
   readonly url: string;
   /** By what each is for; their CPU time and memory, and those of what they start, are the contestant's. */

@@ -6,11 +6,9 @@ import { temporaryFolder, type TemporaryFolder } from '@svc/testkit';
 
 export interface NodeExecutable {
   readonly path: string;
-  /** E.g. `24.1.0`. */
   readonly version: string;
 }
 
-/** The one that runs this program. */
 export const OWN_NODE: NodeExecutable = { path: process.execPath, version: process.versions.node };
 
 /** Throws a TypeError for what is no Node.js. */

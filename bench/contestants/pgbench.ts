@@ -4,7 +4,6 @@ import { findProgram, runProcess, type Postgres, type TemporaryFolder } from '@s
 import { BOOKS_DATABASE, QUERIES } from './books.ts';
 import { DATABASE_CONNECTIONS } from './contestant.ts';
 
-/** Why pgbench cannot run here; undefined when it can. */
 export function whyNoPgbench(): string | undefined {
   if (findProgram('pgbench') !== undefined) return undefined;
   return 'pgbench is not installed; install it (Debian: apt-get install postgresql-contrib)';

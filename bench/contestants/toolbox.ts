@@ -16,7 +16,6 @@ import { PEERS_FOLDER } from './install-peers.ts';
 
 const PACKAGE = join(PEERS_FOLDER, 'node_modules/@toolbox-sdk', `server-${process.platform}-${process.arch}`);
 
-/** Why MCP Toolbox cannot run here; undefined when it can. */
 export function whyNoToolbox(): string | undefined {
   try {
     accessSync(join(PACKAGE, 'package.json'), constants.R_OK);
@@ -28,11 +27,8 @@ export function whyNoToolbox(): string | undefined {
 
 /** A database as Toolbox is told of it. */
 export interface ToolboxSource {
-  /** The YAML of the source `books`. */
   readonly yaml: string;
-  /** The type of its tools. */
   readonly tools: string;
-  /** How a parameter is written in a statement. */
   readonly placeholder: string;
 }
 
@@ -114,7 +110,6 @@ export async function startToolboxServer(
   return { title: `MCP Toolbox ${version}`, settings, url, port, server };
 }
 
-/** How it is called: over REST, and over MCP. */
 export function toolboxFaces(headers: Readonly<Record<string, string>>): readonly Face[] {
   return [
     restFace(

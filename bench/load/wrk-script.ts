@@ -1,4 +1,3 @@
-/** Where a request goes, and with what. */
 export interface Target {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,7 +24,6 @@ export interface WrkSummary {
   readonly read: number;
   readonly write: number;
   readonly timeout: number;
-  /** User and system time of wrk itself. */
   readonly cpuMicroseconds: number;
 }
 

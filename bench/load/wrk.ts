@@ -9,7 +9,6 @@ export interface Load {
   readonly path: string;
   readonly connections: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Posted in turn, over and over. */
   readonly bodies: readonly string[];
   /** Instead of the one path with its headers: others in turn, the first with the first body. */
   readonly targets?: readonly Target[];

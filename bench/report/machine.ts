@@ -8,7 +8,6 @@ export interface Machine {
   readonly cpu: string;
   readonly memoryGigabytes: number;
   readonly kernel: string;
-  /** Of the services. */
   readonly node: string;
   readonly postgres: string;
   readonly wrk: string;

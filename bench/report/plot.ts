@@ -8,15 +8,12 @@ interface Bar {
   readonly value: number;
   /** A second part of the bar, in a lighter colour; default 0. */
   readonly more?: number;
-  /** Drawn in the accent colour. */
   readonly ours?: boolean;
 }
 
 export interface BarChart {
   readonly title: string;
-  /** What the values are, with their unit. */
   readonly axis: string;
-  /** What the two parts of each bar are, for a legend. */
   readonly parts?: readonly [string, string];
   readonly groups: readonly BarGroup[];
 }
@@ -34,7 +31,6 @@ interface Series {
 
 export interface LineChart {
   readonly title: string;
-  /** With its unit. */
   readonly xAxis: string;
   readonly yAxis: string;
   /** With `log` every `x` must be above 0. */

@@ -10,7 +10,6 @@ export interface Child<Order, Answer> {
   stop(): Promise<void>;
 }
 
-/** Resolves when its code is loaded. */
 export async function startChild<Order extends object, Answer>(file: string): Promise<Child<Order, Answer>> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: ['--import', 'tsx'] });
   const exited = once(child, 'exit');

@@ -17,12 +17,10 @@ export const SQL: string = `
 const RESULT =
   'result: { id: { type: integer }, title: { type: string }, price: { type: number }, added_on: { type: date } }';
 
-/** The names of so many point queries. */
 export function pointNames(count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => `get_book_${at}`);
 }
 
-/** A point query for each name. */
 export function pointQueries(names: readonly string[]): string {
   const one = (name: string): string => `
   ${name}:

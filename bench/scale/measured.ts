@@ -13,7 +13,6 @@ export interface Measured {
   readonly cpu: number;
   readonly gatewayCpu: number;
   readonly agentCpu: number;
-  /** Of all processes of the database. */
   readonly databaseCpu: number;
 }
 
@@ -26,7 +25,6 @@ export interface Served {
 export interface Contestant {
   readonly name: string;
   readonly service: Service | Served;
-  /** Made at once. */
   readonly loads: readonly Load[];
   /** Of a load before the first round; default as long as a round, 0 for what is warm already. */
   readonly warmUpSeconds?: number;

@@ -5,7 +5,6 @@ export interface PacedOrder {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Posted in turn. */
   readonly bodies: readonly string[];
   readonly connections: number;
   readonly perSecond: number;

@@ -8,7 +8,6 @@ import { DATABASE, SQL } from './library.ts';
 import { json, missedGoals, text, writeReport, type Page, type Report, type Result } from './report.ts';
 import type { Row } from './row.ts';
 
-/** What is measured by one command. */
 export interface Program {
   readonly usage: string;
   readonly rows: readonly Row[];
@@ -28,7 +27,6 @@ interface Options {
   readonly page: Page | undefined;
 }
 
-/** Resolves to the exit code. */
 export async function measureRows(program: Program, args: readonly string[]): Promise<number> {
   const options = readOrUsage(program.usage, () => read(program, args));
   if (typeof options === 'number') return options;

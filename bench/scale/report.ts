@@ -6,11 +6,8 @@ import { replacePart, table } from '../../scripts/docs/markdown.ts';
 import { lineChart } from '../report/plot.ts';
 import { isMet, type Figure, type Measurement, type Row } from './row.ts';
 
-/** What was measured, and how. */
 export interface Report {
-  /** Of this service. */
   readonly version: string;
-  /** The version of Node.js that it ran on. */
   readonly node: string;
   readonly rounds: number;
   readonly seconds: number;
@@ -22,7 +19,6 @@ export interface Result {
   readonly measurement: Measurement;
 }
 
-/** For a terminal, without the last line break. */
 export function text({ results }: Report): string {
   const heads = ['what', 'size', 'figure', 'ratio', 'goal', ''];
   const parts = results.map(({ row: { title }, measurement: { figures, notes } }) =>
@@ -50,7 +46,6 @@ function digits(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits });
 }
 
-/** The goals that were missed, a line each. */
 export function missedGoals({ results }: Report): readonly string[] {
   return results.flatMap(({ row: { title }, measurement: { figures } }) => {
     const missed = figures.filter((figure) => isMet(figure) === false).map(cellsOf);
@@ -58,7 +53,6 @@ export function missedGoals({ results }: Report): readonly string[] {
   });
 }
 
-/** Without line break. */
 export function json({ version, node, rounds, seconds, results }: Report): string {
   return JSON.stringify(
     {

@@ -4,15 +4,12 @@ import { median, spreadOfRatios, type Spread } from '../report/statistics.ts';
 /** What a row measures with. Everything that it starts is given to `releasers`, which end with the row. */
 export interface Scale {
   readonly rounds: number;
-  /** Of each load; whole. */
   readonly seconds: number;
   readonly postgres: Postgres;
   readonly releasers: Releasers;
-  /** Progress, one line. */
   say(text: string): void;
 }
 
-/** One line of the table. */
 export interface Figure {
   readonly what: string;
   readonly size: string;

@@ -26,7 +26,6 @@ interface Listed {
   readonly bytes: number;
   readonly pages: number;
   readonly tools: readonly unknown[];
-  /** Tools on the first page. */
   readonly onFirst: number;
   readonly first: Contestant;
   readonly whole: Contestant;

@@ -31,7 +31,6 @@ export interface Gateway {
   /** Connections that came, and those of them that were answered 429. */
   readonly dials: number;
   readonly refusals: number;
-  /** A connection arrives. */
   dialled(agent: AgentEnd): void;
   /** Of the link of that agent. */
   closed(agent: AgentEnd): void;

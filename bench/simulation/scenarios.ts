@@ -1,6 +1,5 @@
 import type { Cell } from './cell.ts';
 
-/** What happens to a cell. */
 export interface Scenario {
   readonly name: string;
   readonly replicas: number;

@@ -13,7 +13,6 @@ import { postgresSource, startToolboxServer, toolboxFaces } from '../toolbox.ts'
 import { startNginx } from './nginx.ts';
 import { CIPHER, startSshTunnel } from './ssh-tunnel.ts';
 
-/** Debian's packages, by program. */
 const PROGRAMS = {
   nginx: 'nginx',
   sshd: 'openssh-server',

@@ -106,7 +106,6 @@ function clientOptions(knownHosts: string): readonly string[] {
   return options.flatMap((option) => ['-o', option]);
 }
 
-/** The public half, as a line. */
 async function createKey(file: string, options: ProcessOptions): Promise<string> {
   const make = ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', file];
   for (const args of [make, ['-y', '-f', file]]) {

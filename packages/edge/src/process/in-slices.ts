@@ -23,7 +23,6 @@ export function inSlices<Result>(work: Sliced<Result>): Promise<Result> {
   });
 }
 
-/** Does all of the work now. */
 export function atOnce<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const step = work.next();

@@ -14,7 +14,6 @@ export function leaveRemovedFolder(): void {
   }
 }
 
-/** A thread that runs the code. */
 export function startThread(code: string): Worker {
   leaveRemovedFolder();
   return new Worker(code, { eval: true });
