@@ -58,7 +58,7 @@ export function labelOf(name: ContestantName): string {
   return LABELS[name];
 }
 
-/** How it is called is named where the workload leaves a choice. */
+/** Names the API if the workload leaves a choice. */
 export function labelOfCase({ name, contestant, face }: MeasuredCase): string {
   const label = name === 'svc-other-node' ? contestant : LABELS[name];
   return face.startsWith('MCP ') ? `${label}, ${face}` : label;

@@ -7,7 +7,7 @@ export interface Workload {
   readonly query: Query;
   readonly kind: Face['kind'];
   readonly connections: number;
-  /** Those that can do it, and are worth the time. */
+  /** Those that support it and are worth the time. */
   readonly contestants: readonly ContestantName[];
 }
 

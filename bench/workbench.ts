@@ -117,7 +117,7 @@ async function agent(
   if (code !== 0) throw new Error(`svc-agent ${args.join(' ')} ended with ${code}: ${stderr}`);
 }
 
-/** With an account of its own where it is said to make one. */
+/** Creates an account of its own if `more` says so. */
 async function init(
   server: Postgres,
   folder: string,

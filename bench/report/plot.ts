@@ -88,7 +88,7 @@ export function barChart({ title, axis, parts: names, groups }: BarChart): strin
   return svg(bottom + 52, title, [...grid, ...parts, caption]);
 }
 
-/** Below the title: what is dark, what is light. */
+/** Below the title: the meaning of the dark and the light colour. */
 function legend([first, second]: readonly [string, string]): string {
   const entry = (x: number, part: 'dark' | 'light', name: string): string => {
     const box = [OURS, OTHERS].map(

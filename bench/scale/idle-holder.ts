@@ -11,7 +11,7 @@ export interface HolderOrder {
 
 /** As many at once as a listening socket keeps waiting. */
 const STEP = 200;
-/** Each has ports of its own, so that the connections of earlier rounds do not use them up. */
+/** Each source address has its own ports, so that connections of earlier rounds do not use them up. */
 const SOURCES = 10;
 const GREETING = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
 

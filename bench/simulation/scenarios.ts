@@ -12,7 +12,7 @@ export interface Scenario {
 }
 
 const SECOND = 1000;
-/** Machines are seen to be dead, and their addresses leave the name. */
+/** After this time a dead machine is noticed and its addresses leave the name. */
 const NAME_KEEPS_DEAD_MS = 40 * SECOND;
 
 const usual = { replicas: 10, agentsPerSource: 1, isSettled: true } as const;

@@ -12,7 +12,6 @@ interface Line {
 
 interface Props {
   readonly title: string;
-  /** Seconds since 1970. */
   readonly times: readonly number[];
   readonly lines: readonly Line[];
 }

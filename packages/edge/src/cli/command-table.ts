@@ -7,7 +7,7 @@ export interface ProgramSpec {
   /** What it does without a command. */
   readonly run: CommandSpec;
   readonly commands: Readonly<Record<string, CommandSpec>>;
-  /** Stands behind the commands in the help of the whole. Lines as they are printed. */
+  /** Follows the commands in the help of the whole program. Lines as they are printed. */
   readonly notes: string;
 }
 
@@ -16,7 +16,6 @@ export interface CommandSpec {
   readonly does: string;
   readonly flags: Readonly<Record<string, FlagSpec>>;
   readonly operands?: readonly OperandSpec[];
-  /** Other names of it. */
   readonly aliases?: readonly string[];
 }
 
@@ -24,7 +23,6 @@ export interface FlagSpec {
   /** Names what is to be given; absent: the flag takes no value. */
   readonly value?: string;
   readonly does: string;
-  /** One letter. */
   readonly short?: string;
   readonly isRequired?: boolean;
   readonly mayRepeat?: boolean;
@@ -40,7 +38,6 @@ interface OperandSpec {
   readonly suggest?: Suggestions;
 }
 
-/** What a shell offers: files, or these words. */
 export type Suggestions = 'file' | readonly string[];
 
 /** Of every command, and of the program. */

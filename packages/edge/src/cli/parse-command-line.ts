@@ -31,7 +31,6 @@ export interface Given {
 
 interface FlagToken {
   readonly name: string;
-  /** As it was typed. */
   readonly typed: string;
   readonly value: string | undefined;
   readonly isInline: boolean;

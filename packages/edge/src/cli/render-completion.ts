@@ -20,7 +20,6 @@ export function renderCompletion(program: ProgramSpec, shell: Shell): string {
   }
 }
 
-/** Of one command, or of the program without one. */
 interface Place {
   readonly command: string | undefined;
   readonly spec: CommandSpec;

@@ -10,7 +10,7 @@ import {
 const WIDTH = 88;
 const INDENT = '      ';
 
-/** What `--help` prints: of the whole program, or of one of its commands. */
+/** The help of one command, or of the whole program. */
 export function renderHelp(program: ProgramSpec, command: string | undefined): string {
   return command === undefined ? helpOfAll(program) : helpOfOne(program, command);
 }

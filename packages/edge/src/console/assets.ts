@@ -11,7 +11,6 @@ export interface Asset {
   readonly gzip: Buffer;
   /** Of what never changes under its name. */
   readonly immutable: boolean;
-  /** As it is. */
   readonly plain: () => Buffer;
 }
 

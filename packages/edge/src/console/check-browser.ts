@@ -4,18 +4,17 @@ import { isIP } from 'node:net';
 import { hostnameOf } from '../network/host-name.ts';
 
 export interface BrowserRules {
-  /** Undefined for every address of the machine. */
   readonly listenHost: string | undefined;
   readonly publicUrl: string | undefined;
   /** PEM; undefined where there is no TLS. */
   readonly certificate: string | undefined;
   readonly behindTlsProxy: boolean;
   readonly isLoopbackHost: (host: string) => boolean;
-  /** What to do for who came by a host name that is not served. */
+  /** What to do after a request for a host name that is not served. */
   readonly advice: string;
 }
 
-/** Why a request is refused, for its sender; undefined when it is not. `isPage`: it is for a page, which anybody may have. */
+/** Why a request is refused, for its sender; undefined if it is not. `isPage`: it asks for a page, which anybody may have. */
 export type RefuseBrowser = (request: IncomingMessage, isPage: boolean) => string | undefined;
 
 /**
@@ -58,7 +57,6 @@ export function createBrowserCheck(rules: BrowserRules): RefuseBrowser {
   };
 }
 
-/** A link that somebody follows. */
 function isNavigation({ headers }: IncomingMessage): boolean {
   return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }

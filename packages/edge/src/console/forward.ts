@@ -8,7 +8,6 @@ import {
 import { pipeline } from 'node:stream';
 
 export interface ForwardOptions {
-  /** The server that gets the requests. */
   readonly to: Pick<RequestOptions, 'agent' | 'host' | 'port' | 'socketPath'>;
   /** Headers for that server, in turn names and values. A sender cannot set them. */
   readonly added?: readonly string[];

@@ -1,4 +1,3 @@
-/** Where the lines go. */
 export interface LineSink {
   /** Writes `text` and calls `done` once it is written or never will be; gets nothing else before that. */
   write(text: string, done: () => void): void;
@@ -42,7 +41,7 @@ const CLOSE_MS = 2000;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 const CONTROLS = new RegExp(CONTROL, 'g');
 
-/** `fields` stand in every record, behind its level. */
+/** `fields` follow the level in every record. */
 export function createJsonLines(
   sink: LineSink,
   gatherCharacters: number = GATHER_CHARACTERS,

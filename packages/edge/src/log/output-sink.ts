@@ -6,11 +6,9 @@ import { printable, type LineSink } from './json-lines.ts';
 export interface OutputSinkOptions {
   /** A file descriptor, mostly that of standard output. Where it is a terminal the records are made readable. */
   readonly descriptor: number;
-  /** Whether readable records have colours. */
   readonly colour: boolean;
   /** The output cannot be written, for the first time since it last could; it is tried again until it can. */
   readonly onBroken: (error: Error) => void;
-  /** The output can be written again. */
   readonly onRecovered: () => void;
 }
 

@@ -1,18 +1,17 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 
-/** One call of those that a bucket counts, by the trace that has recorded it. */
+/** One of the calls that a bucket counts, with the trace that recorded it. */
 export interface Exemplar {
   readonly traceId: string;
   /** Seconds, as the bucket counts them. */
   readonly value: number;
-  /** Seconds since 1970. */
   readonly time: number;
 }
 
 /** A value of a metric as it is handed from process to process. */
 type ShownValue = MetricValue<string> & {
   readonly metricName?: string;
-  /** Of the bucket, the newest; where traces are made. prom-client puts null. */
+  /** The newest of the bucket, if traces are made. prom-client puts null. */
   readonly exemplar?: Exemplar | null;
 };
 
@@ -56,10 +55,9 @@ function numberText(value: number): string {
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
 }
 
-/** By the names of buckets and their labels, in whatever order. */
+/** By the name of the bucket and its labels, in any order. */
 type Exemplars = Map<string, Exemplar>;
 
-/** Puts exemplars to the buckets that they belong to. */
 export function withExemplars(
   snapshot: MetricsSnapshot,
   exemplars: ReadonlyMap<string, Exemplar>,
@@ -74,7 +72,7 @@ export function withExemplars(
   }));
 }
 
-/** Of several processes the newest of each bucket. */
+/** The newest exemplar of each bucket over several processes. */
 export function exemplarsOf(snapshots: readonly MetricsSnapshot[]): Exemplars {
   const found: Exemplars = new Map();
   for (const { values } of snapshots.flat()) {

@@ -19,7 +19,6 @@ export interface Metric {
 /** The values of the labels in their order, and the value. */
 export type Sample = readonly [labels: readonly (string | number)[], value: number];
 
-/** The present value; one sample for each combination of labels that has occurred. */
 type Reading = () => number | Iterable<Sample>;
 
 /**
@@ -28,7 +27,6 @@ type Reading = () => number | Iterable<Sample>;
  */
 export type AddDuration = (milliseconds: number, traceId?: string) => void;
 
-/** What is scraped. */
 export interface MetricsPage {
   /** The text format of Prometheus, version 0.0.4. */
   text(): Promise<string>;
@@ -36,7 +34,6 @@ export interface MetricsPage {
   readonly openMetricsText?: (() => Promise<string>) | undefined;
 }
 
-/** The metrics of one process. */
 export interface MetricsRegister extends MetricsPage {
   /** All but those of the process itself. */
   readonly metrics: readonly Metric[];

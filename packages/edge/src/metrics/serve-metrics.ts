@@ -79,7 +79,7 @@ async function answer(
   }
 }
 
-/** Whoever names it can read it: Prometheus does, before the older format. */
+/** A scraper that names OpenMetrics can read it. Prometheus does, and prefers it. */
 function takesOpenMetrics(accept = ''): boolean {
   return accept
     .split(',')

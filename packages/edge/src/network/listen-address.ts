@@ -3,7 +3,6 @@ import { isIPv6 } from 'node:net';
 export interface ListenAddress {
   /** Undefined listens on every interface. */
   readonly host: string | undefined;
-  /** 0 picks a free port. */
   readonly port: number;
 }
 

@@ -15,7 +15,7 @@ export class CannotListen extends Error {
   }
 }
 
-/** A connection could not be accepted, for want of descriptors for example: fit for the log, in their fields. */
+/** A connection could not be accepted, for example for want of a descriptor. The fields are those of the log record. */
 export interface AcceptFailure {
   readonly address: string;
   readonly port: number;

@@ -15,7 +15,7 @@ export const WITHOUT_DEBUGGER: readonly string[] = ['--disable-sigusr1'].filter(
   process.allowedNodeEnvironmentFlags.has(flag),
 );
 
-/** A SIGUSR1 that came while Node.js itself started has opened it: whoever wants a debugger says so with --inspect. */
+/** A SIGUSR1 during the start of Node.js has opened the debugger. A user who wants it starts Node.js with --inspect. */
 function closeDebugger(): void {
   const flags = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''];
   if (!process.features.inspector || flags.some((flag) => flag.includes('--inspect'))) return;

@@ -1,4 +1,4 @@
-/** Does what it is given one after the other: at once while nothing is under way. What it is given must not reject. */
+/** Runs work one piece after the other, and at once if none is running. Work must not reject. */
 export function createInOrder(): (work: () => Promise<void> | void) => void {
   const waiting: (() => Promise<void> | void)[] = [];
   let isBusy = false;

@@ -1,12 +1,12 @@
-/** Work that says where others may go first, at each `yield`: a few milliseconds apart at most. */
+/** Work that can be interrupted at each `yield`. These are a few milliseconds apart at most. */
 export type Sliced<Result> = Generator<void, Result>;
 
 const SLICE_MS = 5;
 
-/** One slice of each in turn, and one in each turn of the event loop, however much such work there is. */
+/** Each turn of the event loop does one slice, and all work takes turns, however much there is. */
 const waiting: (() => void)[] = [];
 
-/** Does the work slice by slice, between which the event loop serves others. */
+/** Does the work in slices; between them the event loop serves others. */
 export function inSlices<Result>(work: Sliced<Result>): Promise<Result> {
   return new Promise((resolve, reject) => {
     const next = (): void => {

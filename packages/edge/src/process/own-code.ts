@@ -7,16 +7,16 @@ import { compileFunction } from 'node:vm';
 import { WITHOUT_DEBUGGER } from './ignore-signals.ts';
 import { leaveRemovedFolder } from './working-folder.ts';
 
-/** Code that this executable holds as a text, for a process of its own. */
+/** Code that this executable holds as a text and runs in another process. */
 export interface OwnCode {
-  /** As it is asked for in an executable that holds Node.js itself, which takes no code from outside. */
+  /** The first argument that selects it in an executable that holds Node.js itself, which takes no code from outside. */
   readonly command: string;
   readonly text: string;
-  /** What only Node.js itself can be told. */
+  /** Options of Node.js. */
   readonly flags?: readonly string[];
 }
 
-/** Where Node.js has the name of a program that it reads from standard input. */
+/** The script name of a program that Node.js reads from standard input. */
 const FROM_STDIN = '-';
 
 /**
@@ -59,7 +59,7 @@ export function spawnOwnCode({ command, text, flags = [] }: OwnCode, options: Sp
   return child;
 }
 
-/** The other side, in an executable that holds Node.js itself: runs the code that was asked for. False where none was. */
+/** In the started process of an executable that holds Node.js itself: runs the code that was selected. False if none was. */
 export function runOwnCode(codes: () => readonly OwnCode[]): boolean {
   const asked = isSea() ? codes().find(({ command }) => command === process.argv[2]) : undefined;
   if (asked === undefined) return false;

@@ -1,7 +1,7 @@
 import { PerformanceObserver } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** Its two halves together. Half as much costs a tenth more CPU a call, most with MCP; more gives nothing that can be measured. */
+/** Both halves together. Half of this costs 10 % more CPU a call, most with MCP. More brings no measurable gain. */
 const ENOUGH_BYTES = 16 * 1024 * 1024;
 const CHOSEN_BY_USER = /semi[-_]space/;
 

@@ -6,7 +6,6 @@ import { connect } from 'node:tls';
 import { errorText } from '../text/error-text.ts';
 import type { Proxy } from './find-proxy.ts';
 
-/** How long a proxy may take to open a tunnel. */
 const TUNNEL_MS = 10_000;
 
 const HINTS: ReadonlyMap<number, string> = new Map([
@@ -108,7 +107,7 @@ function openTunnel(
   request.end();
 }
 
-/** An address is no server name. */
+/** TLS has no server name for an IP address. */
 function serverNameOf(host: string): string {
   return isIP(host) === 0 ? host : '';
 }

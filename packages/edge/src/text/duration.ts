@@ -5,7 +5,7 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
-/** What a duration looks like: each unit at most once, the largest first. */
+/** Each unit occurs at most once, the largest first. */
 export const DURATION_PATTERN =
   '^(?=[0-9])(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,9})s)?(?:([0-9]{1,9})ms)?$';
 

@@ -3,7 +3,7 @@ export interface ExpiringMap<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): void;
-  /** Deletes what is wanted no more. */
+  /** Deletes every matching entry. */
   deleteWhere(isUnwanted: (value: V) => boolean): void;
   clear(): void;
   /** Milliseconds until the entry ends; 0 when there is none. */

@@ -1,21 +1,19 @@
-/** What waits: one queue for each key, first come, first served, and the keys take turns. */
+/** A first-come, first-served queue for each key; the keys take turns. */
 export interface TurnQueue<K, T> {
   readonly size: number;
-  /** How many of this key wait. */
   waiting(key: K): number;
   add(key: K, item: T): void;
-  /** Without effect on one that does not wait. */
+  /** Has no effect on an item that does not wait. */
   delete(key: K, item: T): void;
-  /** Of the oldest of each key, in the order of their turns, the first that passes. It goes on waiting. */
+  /** Of the oldest items of the keys, in the order of turns, returns the first that passes. It stays in the queue. */
   find(passes: (item: T) => boolean): T | undefined;
-  /** The key has had its turn. */
   served(key: K): void;
-  /** The newest of the key with most, where that has more than this key. */
+  /** The newest item of the key that has most, if that key has more than `than`. */
   newestOfMost(than: K): T | undefined;
 }
 
 export function createTurnQueue<K, T>(): TurnQueue<K, T> {
-  /** In the order of their turns; none is empty. */
+  /** In the order of turns; no queue is empty. */
   const queues = new Map<K, Set<T>>();
   let size = 0;
 

@@ -10,7 +10,6 @@ export type ParsedClaims =
   | { readonly ok: true; readonly claims: Claims; readonly json: string }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** Reads the claims that a record of a key gives its callers. */
 export function parseClaims(value: unknown): ParsedClaims {
   const problems: Problem[] = [];
   const place = createPlace(problems);

@@ -45,7 +45,6 @@ const ALGORITHM: TextRule = {
 };
 const USUAL_ALGORITHMS: readonly string[] = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const USUAL_TYPES: readonly string[] = ['at+jwt', 'jwt', ''];
-/** Signed by the same keys, for something else than access. */
 const OTHER_TYPES: ReadonlySet<string> = new Set([
   'oauth-id-jag+jwt',
   'logout+jwt',
@@ -127,7 +126,7 @@ function readIssuer(value: unknown, place: Place, keySource: KeySource): string 
   return issuer;
 }
 
-/** Keys that came over http, on loopback too, would be whatever somebody on the way makes of them. */
+/** Anybody on the way could replace keys that come over http, even on loopback. */
 function readHttpsUrl(value: unknown, place: Place): string {
   return readText(value, place, {
     test: isHttpsUrl,
@@ -175,7 +174,7 @@ function scopesOf(grants: readonly Grant[]): readonly string[] {
   return [...new Set(scopes)];
 }
 
-/** Issuers that give a token to whoever asks: a signature alone says nothing about who it is. */
+/** These issuers give a token to anybody, so their signature alone does not say who the caller is. */
 const OPEN_TO_EVERYBODY: ReadonlyMap<string, string> = new Map([
   ['https://token.actions.githubusercontent.com', 'repository_owner_id'],
   ['https://gitlab.com', 'namespace_id'],
@@ -193,12 +192,12 @@ const ENTRA_HOSTS: ReadonlySet<string> = new Set([
 ]);
 const ENTRA_ALL_TENANTS = /^\/(?:common|organizations|consumers|(?:\{|%7b).*)(?:\/|$)/i;
 
-/** A claim that tells one's own tokens of this issuer from everybody's; undefined for an issuer of one's own. */
+/** The claim that separates the operator's own tokens of a public issuer from all others; undefined for a private issuer. */
 function tellingClaim(issuer: string): string | undefined {
   return OPEN_TO_EVERYBODY.get(issuer);
 }
 
-/** Whether this is where any tenant of Entra signs in, which no token names as its issuer. */
+/** Whether this is the address where all tenants of Entra sign in. No token names it as its issuer. */
 function isEntraForAllTenants(issuer: string): boolean {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   return url !== undefined && ENTRA_HOSTS.has(url.hostname) && ENTRA_ALL_TENANTS.test(url.pathname);

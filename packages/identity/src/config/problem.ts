@@ -2,11 +2,11 @@
 export interface Problem {
   /** Names of fields and places in lists; empty for the whole value. */
   readonly path: readonly (string | number)[];
-  /** Goes on where the name of the field ends: what is wrong with it, and what is accepted; never a secret. */
+  /** Follows the name of the field: what is wrong with it, and what is accepted. Never holds a secret. */
   readonly message: string;
 }
 
-/** Where a value stands. Whoever reads it reports each fault here and goes on with any value of the right type. */
+/** The place of a value. A reader reports each fault here and continues with any value of the right type. */
 export interface Place {
   at(step: string | number): Place;
   fault(message: string): void;

@@ -2,7 +2,7 @@ import { nearest } from '@svc/edge';
 import type { JsonObject } from '../model/json-object.ts';
 import type { Place } from './problem.ts';
 
-/** A text is good enough to be compared and logged. */
+/** Safe to compare and to log. */
 const TEXT = /^[^\p{Cc}\p{Cs}]{1,1024}$/u;
 const TEXT_ACCEPTED = 'a text of 1 to 1,024 characters, none of them a control character';
 
@@ -54,7 +54,7 @@ export function readBoolean(value: unknown, place: Place, usual: boolean): boole
   return value === true;
 }
 
-/** A misspelt field would otherwise be a rule that does not hold. */
+/** Without this, a misspelt field would be a rule that has no effect. */
 export function refuseUnknownFields(object: JsonObject, known: readonly string[], place: Place): void {
   for (const field of Object.keys(object)) {
     if (known.includes(field)) continue;

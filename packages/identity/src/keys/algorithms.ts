@@ -1,6 +1,5 @@
 interface Algorithm {
   readonly kty: 'RSA' | 'EC' | 'OKP';
-  /** How WebCrypto verifies it. */
   readonly scheme: {
     readonly name: string;
     readonly hash?: string;
@@ -19,7 +18,7 @@ const rsaPss = (bits: number): Algorithm => ({
 /** Its curve is the one that `jose` imports a key of this algorithm for. */
 const ecdsa = (bits: number): Algorithm => ({ kty: 'EC', scheme: { name: 'ECDSA', hash: `SHA-${bits}` } });
 
-/** Signatures that are accepted; whoever can check one with a shared secret could make it, too. */
+/** No algorithm with a shared secret: anybody who can check such a signature can also make it. */
 export const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>([
   ['RS256', rsa(256)],
   ['RS384', rsa(384)],

@@ -11,7 +11,6 @@ import { createKeySet, type FollowedKeySet, type KeySetOptions } from './key-set
 /** What discovery names may be as long as its document. */
 const SHOWN_URL_LENGTH = 200;
 
-/** The keys of an issuer as they are now. Throws KeysProblem. */
 export async function fetchKeys(
   issuer: Issuer,
   fetchBytes: FetchBytes,
@@ -55,7 +54,6 @@ async function fetchFrom(url: string, fetchBytes: FetchBytes, signal: AbortSigna
   }
 }
 
-/** Where the issuer says its keys are. */
 async function discover(issuer: string, fetchBytes: FetchBytes, signal: AbortSignal): Promise<string> {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
@@ -91,7 +89,6 @@ async function fetchMetadata(url: string, fetchBytes: FetchBytes, signal: AbortS
 /** A file on this machine is looked at oftener than issuers are asked. */
 const FILE_REFRESH_MS = 60_000;
 
-/** The keys of this issuer, from where its record says. */
 export function fetchKeySet(
   issuer: Issuer,
   fetchBytes: FetchBytes,
@@ -105,7 +102,6 @@ export function fetchKeySet(
   });
 }
 
-/** How long a file may take to be read. */
 const DEADLINE_MS = 5000;
 
 /** What is wrong with the issuer's `jwks_file`; undefined where it has keys to verify with, or there is no such file. */

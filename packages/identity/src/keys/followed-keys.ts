@@ -3,10 +3,9 @@ import { findKey, replaceKeys } from './known-keys.ts';
 import type { KeySet, ShownKeys } from './key-set.ts';
 import type { VerificationKey } from './verification-key.ts';
 
-/** What the process that fetches the keys of an issuer answers. */
 export interface KeysAnswer {
   readonly keys: ShownKeys;
-  /** For how long it would ask nobody again. */
+  /** How long `refetch` would do nothing. */
   readonly askAgainInMs: number;
 }
 
@@ -21,7 +20,7 @@ export interface FollowingKeySet extends KeySet {
  * and for a key that is not known. `onChange` is called when the keys are others.
  */
 export function followKeySet(options: {
-  /** `again` where what the other process has is not enough. */
+  /** `again` if the keys of the other process are not enough. */
   readonly ask: (again: boolean) => Promise<KeysAnswer>;
   readonly onChange: () => void;
   readonly onClose: () => void;

@@ -50,7 +50,7 @@ async function importKey(entry: unknown, algorithms: readonly string[]): Promise
   return (await Promise.all(keys)).filter((key) => key !== undefined);
 }
 
-/** A set that shows a private key shows it to everybody, so its signatures prove nothing. */
+/** A set that publishes a private key gives it to everybody, so signatures of that key prove nothing. */
 function isForSignatures({ use, key_ops: operations, d }: JsonObject): boolean {
   if (use !== undefined && use !== 'sig') return false;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return false;
@@ -87,7 +87,7 @@ export async function importFingerprint(fingerprint: string): Promise<Verificati
   return importFor({ ...jwk, ...(kid === null ? {} : { kid }) }, alg);
 }
 
-/** Short keys can be broken, and long ones make each forged token dear. */
+/** Short keys can be broken. With long keys each forged token costs much CPU. */
 function isStrong(algorithm: { readonly name: string; readonly modulusLength?: number }, e = ''): boolean {
   const { modulusLength: bits } = algorithm;
   if (bits === undefined) return true;

@@ -6,7 +6,7 @@ import type { VerificationKey } from './verification-key.ts';
 
 /** All steps of one fetch, discovery included. A call waits for it no longer. */
 const FETCH_DEADLINE_MS = 5000;
-/** How often a made-up `kid` makes us ask the issuer, at most. */
+/** At most this often does an unknown `kid` make us ask the issuer. */
 const ASK_AGAIN_MS = 30_000;
 /** A fetch that failed is tried again sooner than a good one. */
 const RETRY_MS = 30_000;
@@ -22,7 +22,6 @@ export interface KeySet {
   refetch(): Promise<void> | undefined;
   /** Whether it has neither keys nor the failure of a fetch yet. */
   readonly isFirstFetch: boolean;
-  /** When it will be asked again. */
   readonly retryAfterSeconds: number;
   readonly fetchFailures: number;
   close(): void;
@@ -30,7 +29,7 @@ export interface KeySet {
 
 /** Of a set that others follow. */
 export interface FollowedKeySet extends KeySet {
-  /** For how long `refetch` asks nobody. */
+  /** How long `refetch` does nothing. */
   readonly askAgainInMs: number;
   /** As it is now. */
   readonly shown: ShownKeys;
@@ -45,13 +44,11 @@ export interface ShownKeys {
 }
 
 export interface KeySetOptions {
-  /** The issuer's name. */
   readonly name: string;
   readonly fetch: (signal: AbortSignal) => Promise<ImportedKeys>;
   readonly refreshMs: number;
   readonly maxStaleMs: number;
   readonly onKeys: (event: KeysEvent) => void;
-  /** Called after each fetch. */
   readonly onFetched?: () => void;
   readonly now: () => number;
 }

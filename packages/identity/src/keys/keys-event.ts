@@ -2,7 +2,6 @@
 export type KeysEvent =
   | {
       readonly event: 'keys_fetched';
-      /** The issuer's name. */
       readonly issuer: string;
       readonly keys: number;
       /** Keys of the set that cannot be used: encryption, shared secrets, unknown or weak kinds. */

@@ -1,6 +1,5 @@
 import type { VerificationKey } from './verification-key.ts';
 
-/** Of keys that are known, the one that fits. */
 export function findKey(
   keys: readonly VerificationKey[],
   alg: string,
@@ -13,7 +12,7 @@ export function findKey(
   return kid === undefined || named.length === 0 ? 'unknown_key' : 'algorithm';
 }
 
-/** The keys that follow: one that stays is the same object, so that what it has signed is remembered on. */
+/** The new keys. A key that stays is the same object, so that its verified tokens stay in memory. */
 export function replaceKeys(
   keys: readonly VerificationKey[],
   fetched: readonly VerificationKey[],

@@ -7,6 +7,6 @@ export interface VerificationKey {
   readonly key: webcrypto.CryptoKey;
   /** Equal for the same key under the same `kid`. */
   readonly fingerprint: string;
-  /** True from when its issuer's set holds it no more: what it has signed is trusted no longer. */
+  /** True once the issuer's set no longer holds the key. Tokens that it signed are no longer trusted. */
   retired: boolean;
 }

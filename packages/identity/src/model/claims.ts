@@ -1,4 +1,4 @@
-/** What a claim may be once it is known by a name of ours; nothing else of a token or of a key's record goes on. */
+/** A claim under its configured name. Nothing else of a token or of a key's record is passed on. */
 export type ClaimValue = string | number | boolean | readonly string[];
 
 /** By the names that the configuration gives them. */
@@ -10,7 +10,7 @@ export type ClaimPath = readonly string[];
 /** What travels to agents and into settings of the database. */
 export const CLAIMS_JSON_MAX_BYTES = 8192;
 
-/** PostgreSQL holds neither in a text; a query that gets one fails. */
+/** PostgreSQL cannot store these in a text; a query that gets one fails. */
 const UNFIT = /[\0\p{Cs}]/u;
 
 /**
@@ -30,7 +30,7 @@ export function asClaimValue(value: unknown): ClaimValue | undefined {
   }
 }
 
-/** Greater integers have been rounded when they were read, so that two tenants may have become one. */
+/** Greater integers were rounded when they were read, so two tenants could have become one. */
 export function isExactNumber(value: number): boolean {
   return Number.isFinite(value) && (Number.isSafeInteger(value) || !Number.isInteger(value));
 }

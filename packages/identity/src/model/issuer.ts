@@ -16,7 +16,6 @@ export interface Issuer {
   readonly algorithms: readonly string[];
   /** Accepted `typ`, in lower case; the empty text stands for none. */
   readonly types: readonly string[];
-  /** Whether ID tokens are taken, too. */
   readonly idTokens: boolean;
   readonly requiredClaims: readonly RequiredClaim[];
   /** Greatest exp - iat; undefined for any, and then `iat` may be missing. */
@@ -24,15 +23,12 @@ export interface Issuer {
   readonly grants: readonly Grant[];
   /** What of a token goes on, by the name that it gets. */
   readonly claims: ReadonlyMap<string, ClaimPath>;
-  /** What clients are told to ask for. */
   readonly scopes: readonly string[];
-  /** Whether clients are told of this issuer. */
   readonly advertise: boolean;
   /** Whether subjects stand in logs as they are; otherwise hashed. */
   readonly logSubject: boolean;
 }
 
-/** Where its keys come from. */
 export type KeySource =
   | { readonly kind: 'discovery' }
   | { readonly kind: 'uri'; readonly uri: string }

@@ -4,12 +4,11 @@ import type { Issuer } from './issuer.ts';
 /** 132 bits: nobody finds two subjects with one hash. */
 const HASH_LENGTH = 22;
 
-/** By which both programs know who calls with a token; that of no other subject, issuer or key. */
+/** Both programs identify a token's caller by this. No other subject, issuer or key has the same. */
 export function tokenPrincipalId(issuer: Issuer, subject: string): string {
   return `token:${issuer.name}:${loggedSubject(issuer, subject)}`;
 }
 
-/** What logs say of a subject. */
 export function loggedSubject({ logSubject }: Issuer, subject: string): string {
   return logSubject
     ? subject

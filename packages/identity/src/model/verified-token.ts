@@ -13,7 +13,6 @@ export interface VerifiedToken {
   readonly tokenId: string;
   /** Seconds since 1970; undefined where the token does not say and need not. */
   readonly issuedAt: number | undefined;
-  /** Seconds since 1970. */
   readonly expiresAt: number;
   readonly claims: Claims;
   /** `claims` as JSON, at most 8 KiB. */
@@ -48,7 +47,7 @@ export type TokenFailure = (typeof TOKEN_FAILURES)[number];
 export interface RefusedToken {
   readonly kind: 'refused';
   readonly failure: TokenFailure;
-  /** Named once the signature has been found good. */
+  /** Present once the signature is verified. */
   readonly issuer: Issuer | undefined;
 }
 
@@ -65,7 +64,6 @@ export interface TokenVerifier {
   /** Answers at once for a token that is remembered; otherwise a promise, which never rejects. */
   verify(token: string): TokenOutcome | Promise<TokenOutcome>;
   readonly counters: TokenCounters;
-  /** Ends what runs in the background. */
   close(): void;
 }
 
@@ -73,6 +71,5 @@ export interface TokenVerifier {
 export interface TokenCounters {
   readonly cacheHits: number;
   readonly cacheMisses: number;
-  /** Fetches of key sets that failed. */
   readonly fetchFailures: number;
 }

@@ -1,7 +1,7 @@
 import type { ClaimPath } from '../model/claims.ts';
 import { isObject, type JsonObject } from '../model/json-object.ts';
 
-/** What stands at a path of a token; undefined where nothing does. */
+/** The value at a path of a token; undefined if there is none. */
 export function claimAt(payload: JsonObject, path: ClaimPath): unknown {
   let value: unknown = payload;
   for (const name of path) {

@@ -5,13 +5,12 @@ import type { TokenFailure, VerifiedToken } from '../model/verified-token.ts';
 import { claimAt, claimHolds } from './claim-at.ts';
 import { asClaimValue } from '../model/claims.ts';
 
-/** Beyond OpenID Connect's bound, or with characters that would forge a line or be lost on the way, it names nobody. */
+/** Longer names exceed the bound of OpenID Connect; control characters could forge a line of a log. */
 const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 /** They tie a token to one login, which access tokens are not tied to. */
 const OF_ID_TOKENS = ['nonce', 'at_hash', 'c_hash'] as const;
 
 interface Times {
-  /** Seconds since 1970. */
   readonly exp: number;
   readonly iat: number | undefined;
 }
@@ -104,7 +103,7 @@ function nameOf(value: unknown): string {
   return typeof value === 'string' && NAME.test(value) ? value : '';
 }
 
-/** What of a token goes on, by the names of the configuration. A value that can be no claim is as if absent. */
+/** The configured claims of a token. A value that cannot be a claim counts as absent. */
 function mapClaims({ claims: paths }: Issuer, payload: JsonObject): Claims {
   // A claim named like a method of objects must not be there without being given.
   const claims: Record<string, ClaimValue> = Object.create(null);

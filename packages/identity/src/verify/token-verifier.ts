@@ -14,7 +14,7 @@ import { ALGORITHMS } from '../keys/algorithms.ts';
 const TOKEN_MAX_LENGTH = 8192;
 const CACHE_ENTRIES = 10_000;
 const CACHE_LIFETIME_MS = 5 * 60_000;
-/** Long enough to spare a client that goes on with a bad token, short enough to hold little. */
+/** Long enough to save work for a client that keeps sending a bad token, short enough to use little memory. */
 const REFUSAL_LIFETIME_MS = 10_000;
 
 interface VerifierOptions {
