@@ -1,10 +1,11 @@
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { FileWatch } from '@svc/edge';
 import { temporaryFolder, type TemporaryFolder } from '@svc/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { fileDigest, unreadableDigest } from '../start-up/file-digest.ts';
 import type { FileDigests } from '../start-up/report.ts';
-import { watchFiles, type FileWatch } from './watch-files.ts';
+import { watchFiles } from './watch-files.ts';
 
 let folder: TemporaryFolder;
 let watch: FileWatch | undefined;

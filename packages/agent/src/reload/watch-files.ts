@@ -1,10 +1,7 @@
+import { watchFiles as watch, type FileWatch } from '@svc/edge';
 import { fileDigest, unreadableDigest } from '../start-up/file-digest.ts';
 import { readRegularFileLater } from '../start-up/read-regular-file.ts';
 import type { FileDigests } from '../start-up/report.ts';
-
-export interface FileWatch {
-  close(): void;
-}
 
 export interface WatchOptions {
   /** The digests at the last check. */
@@ -19,47 +16,20 @@ const INTERVAL_MS = 1000;
 /** A file may be written in parts: changes are taken up when the files have stayed the same for so long. */
 const SETTLE_MS = 100;
 
-/**
- * Compares the contents of files with those that were checked, every second. The operating system does not report all ways
- * in which files are replaced and links changed.
- */
+/** Tells each second whether files hold something else than when they were checked. */
 export function watchFiles({
   checked,
   onChange,
   intervalMs = INTERVAL_MS,
   settleMs = SETTLE_MS,
 }: WatchOptions): FileWatch {
-  let closed = false;
-  let timer = setTimeout(look, intervalMs);
-
-  async function settled(paths: readonly string[]): Promise<FileDigests> {
-    for (let before = ''; ;) {
-      const digests = await digestsOf(paths);
-      const now = JSON.stringify(digests);
-      if (closed || now === before) return digests;
-      before = now;
-      await new Promise((resolve) => setTimeout(resolve, settleMs));
-    }
-  }
-
-  async function lookOnce(): Promise<void> {
-    const paths = Object.keys(checked());
-    if (!isOther(checked(), await digestsOf(paths))) return;
-    if (isOther(checked(), await settled(paths)) && !closed) await onChange();
-  }
-
-  function look(): void {
-    void lookOnce().then(() => {
-      if (!closed) timer = setTimeout(look, intervalMs);
-    });
-  }
-
-  return {
-    close() {
-      closed = true;
-      clearTimeout(timer);
-    },
-  };
+  return watch({
+    read: () => digestsOf(Object.keys(checked())),
+    isNews: (digests) => isOther(checked(), digests),
+    onNews: onChange,
+    intervalMs,
+    settleMs,
+  });
 }
 
 function isOther(before: FileDigests, now: FileDigests): boolean {
