@@ -22,15 +22,7 @@ export { createOutputSink, type OutputSink } from './log/output-sink.ts';
 export { hostnameOf } from './network/host-name.ts';
 export { CannotListen, listen, type AcceptFailure } from './network/listen.ts';
 export { connectionsThrough } from './proxy/connect-through-proxy.ts';
-export {
-  exemptHosts,
-  parseProxyUrl,
-  proxiesOfEnvironment,
-  proxyVariables,
-  type ProxyVariables,
-  type FindProxy,
-  type Proxy,
-} from './proxy/find-proxy.ts';
+export * from './proxy/find-proxy.ts';
 export { readListenAddress, type ListenAddress } from './network/listen-address.ts';
 export {
   createMetricsRegister,
@@ -49,13 +41,7 @@ export { nearest, nearestWithin } from './text/nearest.ts';
 export { readProblem } from './text/read-problem.ts';
 export { openTraces, type EndedSpan, type OpenSpan, type Traces } from './traces/open-traces.ts';
 export { readTraces, type TracesFault } from './traces/read-traces.ts';
-export {
-  readTraceparent,
-  traceparentOf,
-  traceRecordOf,
-  type SpanContext,
-  type TraceRecord,
-} from './traces/trace-context.ts';
+export * from './traces/trace-context.ts';
 export type { TracesConfig } from './traces/traces-config.ts';
 export { createTurnQueue, type TurnQueue } from './waiting/turn-queue.ts';
 export { executablePath, runOwnCode, spawnOwnCode, type OwnCode } from './process/own-code.ts';

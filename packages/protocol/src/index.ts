@@ -1,11 +1,4 @@
-export {
-  audienceMatches,
-  isLoopbackHost,
-  namesReplicas,
-  namesReplicasRightly,
-  normalizeAudience,
-  urlOfReplica,
-} from './handshake/audience.ts';
+export * from './handshake/audience.ts';
 export {
   AGENT_ERROR_CODES,
   agentErrorText,
@@ -17,23 +10,8 @@ export {
   type CallErrorCode,
 } from './rules/errors.ts';
 export { CLOSE, CLOSE_MEANINGS, ProtocolError, type CloseCode } from './rules/close-code.ts';
-export {
-  CAPABILITY_NAME_PATTERN,
-  CAPABILITY_PATH_PREFIX,
-  NEED_PATTERN,
-  type Description,
-  type IdentityTerms,
-  type ManifestEntry,
-  type OpenApiDocument,
-} from './frames/description.ts';
-export {
-  agentKeyId,
-  createRawKeyPair,
-  privateKeyFromSeed,
-  publicKeyFromRaw,
-  rawPublicKey,
-  type RawKeyPair,
-} from './handshake/ed25519.ts';
+export * from './frames/description.ts';
+export * from './handshake/ed25519.ts';
 export { joinPieces, receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';
 export { encodeFrame } from './frames/encode.ts';
@@ -48,27 +26,11 @@ export type {
   RequestFrame,
   ResultFrame,
 } from './frames/frame.ts';
-export {
-  parseAuth,
-  parseChallenge,
-  parseHello,
-  parseWelcome,
-  type Auth,
-  type Challenge,
-  type Hello,
-  type Welcome,
-} from './handshake/messages.ts';
+export * from './handshake/messages.ts';
 export { signTranscript, signedBytes, verifyTranscript, type Transcript } from './handshake/signature.ts';
 export * from './rules/limits.ts';
 export { createCallTable } from './link/call-table.ts';
-export {
-  closeReason,
-  createLink,
-  type Link,
-  type LinkFrame,
-  type LinkOptions,
-  type LinkSocket,
-} from './link/link.ts';
+export * from './link/link.ts';
 export type { SendQueue } from './link/send-queue.ts';
 export { rawItems, rawMember, rawMembers } from './json/raw-json.ts';
 export { printJsonInSlices, parseStrictJsonInSlices } from './json/sliced-json.ts';
