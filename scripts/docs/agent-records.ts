@@ -20,12 +20,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       config_file: 'string: The capability file.',
       capabilities: 'number: How many it defines.',
     },
-    example: {
-      event: 'starting',
-      version: '0.2.0',
-      config_file: '/etc/svc/capability.yaml',
-      capabilities: 12,
-    },
+    example: { version: '0.2.0', config_file: '/etc/svc/capability.yaml', capabilities: 12 },
   },
   metrics_listening: {
     level: 'info',
@@ -34,7 +29,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       address: 'string: The bound address.',
       port: 'number: The bound port; the chosen one for port 0.',
     },
-    example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
+    example: { address: '127.0.0.1', port: 9090 },
   },
   accept_failed: {
     level: 'warn',
@@ -44,7 +39,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       port: 'number: The bound port.',
       message: 'string: What the operating system said.',
     },
-    example: { event: 'accept_failed', address: '127.0.0.1', port: 9090, message: 'accept EMFILE' },
+    example: { address: '127.0.0.1', port: 9090, message: 'accept EMFILE' },
   },
   connected: {
     level: 'info',
@@ -55,7 +50,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       replica_id: 'string?: The replica of the gateway, where there are links to several of its processes.',
       worker: 'number?: Which of its workers, from 0; absent likewise.',
     },
-    example: { event: 'connected', gateway: GATEWAY, conn_id: CONNECTION, replica_id: REPLICA, worker: 0 },
+    example: { gateway: GATEWAY, conn_id: CONNECTION, replica_id: REPLICA, worker: 0 },
   },
   disconnected: {
     level: 'warn',
@@ -71,7 +66,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       worker: 'number?: Which of its workers, from 0; absent likewise.',
     },
     example: {
-      event: 'disconnected',
       gateway: GATEWAY,
       reason:
         'connect ECONNREFUSED 192.0.2.1:443 (is the gateway running, and do host and port of gateway.url lead to it?)',
@@ -87,7 +81,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       links: 'number: How many it holds.',
       links_wanted: 'number: How many the gateway wants.',
     },
-    example: { event: 'links_short', gateway: GATEWAY, reason: 'not_found', links: 1, links_wanted: 3 },
+    example: { gateway: GATEWAY, reason: 'not_found', links: 1, links_wanted: 3 },
   },
   call: {
     level: 'info',
@@ -115,7 +109,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
         'string?: What the database said: SQLSTATE and names, no values of parameters or rows. Or why who calls is refused.',
     },
     example: {
-      event: 'call',
       request_id: '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33',
       api_key_name: 'reports',
       capability: 'find_book',
@@ -134,7 +127,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       keys: 'number: How many of its keys serve.',
       left_out: 'number: How many cannot be used: of another kind, or too weak.',
     },
-    example: { event: 'keys_fetched', issuer: 'keycloak', keys: 2, left_out: 1 },
+    example: { issuer: 'keycloak', keys: 2, left_out: 1 },
   },
   keys_fetch_failed: {
     level: 'warn',
@@ -145,7 +138,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       keys_serve: 'boolean: Whether the keys known before serve on.',
     },
     example: {
-      event: 'keys_fetch_failed',
       issuer: 'keycloak',
       reason: 'https://id.example.com/.well-known/openid-configuration answered 503',
       keys_serve: true,
@@ -158,7 +150,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       capability: 'string: The capability.',
       params: 'string: Its parameters whose labels are out of date.',
     },
-    example: { event: 'labels_changed', capability: 'orders_by_status', params: 'status' },
+    example: { capability: 'orders_by_status', params: 'status' },
   },
   database_lost: {
     level: 'warn',
@@ -169,7 +161,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'string: What the attempt to connect met.',
     },
     example: {
-      event: 'database_lost',
       reason: 'nothing listens there: check host and port, and that the server runs',
       detail: 'cannot reach the database: connect ECONNREFUSED 192.0.2.7:5432',
     },
@@ -183,7 +174,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'string: What the attempt to use it met.',
     },
     example: {
-      event: 'database_away',
       database: 'shop',
       reason:
         'databases.shop: cannot use the database: nothing listens there: check host and port, and that the server runs',
@@ -201,7 +191,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'string?: What the database said.',
     },
     example: {
-      event: 'database_refused',
       database: 'shop',
       faults: 1,
       capabilities: 'count_orders',
@@ -215,7 +204,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       ...WHICH_DATABASE,
       away_ms: 'number: Milliseconds since it was lost.',
     },
-    example: { event: 'database_back', away_ms: 2310 },
+    example: { away_ms: 2310 },
   },
   worker_ended: {
     level: 'warn',
@@ -229,7 +218,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail:
         'string: The end of what it wrote to standard error, or that it said nothing for too long and was killed.',
     },
-    example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', restart_in_ms: 100, detail: '' },
+    example: { worker: 1, signal: 'SIGKILL', restart_in_ms: 100, detail: '' },
   },
   account_finding: {
     level: 'warn',
@@ -242,7 +231,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       detail: 'string?: What the database said.',
     },
     example: {
-      event: 'account_finding',
       problem: 'the account may create temporary tables in database library',
       remedy: 'REVOKE TEMPORARY ON DATABASE library FROM PUBLIC',
     },
@@ -251,7 +239,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'warn',
     when: 'After the findings, when the agent starts or reloads in spite of them. Also on standard error.',
     fields: { findings: 'number: How many there are.' },
-    example: { event: 'account_audited', findings: 1 },
+    example: { findings: 1 },
   },
   startup_fault: {
     level: 'error',
@@ -263,7 +251,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       hint: 'string?: The line of the SQL, and what the database advises or has to be granted.',
     },
     example: {
-      event: 'startup_fault',
       path: 'capabilities.find_book.sql',
       message: 'is refused by the database (a table or view does not exist, or is not on the search path)',
       detail: 'relation "boook" does not exist',
@@ -278,7 +265,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       message: 'string: What is wrong, and how to fix it.',
     },
     example: {
-      event: 'startup_warning',
       path: 'capabilities.find_book.params.size',
       message: 'may be negative, and is used in LIMIT or OFFSET, which then fails: add minimum: 0 (or 1)',
     },
@@ -302,7 +288,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       duration_ms: 'number: From the trigger, or the end of the reload before.',
     },
     example: {
-      event: 'reloaded',
       trigger: 'SIGHUP',
       capabilities: 12,
       added: 'find_author',
@@ -325,7 +310,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       duration_ms: 'number: As in `reloaded`.',
     },
     example: {
-      event: 'reload_refused',
       trigger: 'watch',
       faults: 1,
       capabilities: 'find_book',
@@ -341,7 +325,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       capabilities: 'number: How many.',
       duration_ms: 'number: How long that took.',
     },
-    example: { event: 'reverified', capabilities: 12, duration_ms: 590 },
+    example: { capabilities: 12, duration_ms: 590 },
   },
   drift: {
     level: 'warn',
@@ -354,7 +338,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       duration_ms: 'number: How long verifying took.',
     },
     example: {
-      event: 'drift',
       faults: 1,
       capabilities: 'find_book',
       message: 'capabilities.find_book.sql (line 12, column 10): there is no such column',
@@ -366,7 +349,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     level: 'error',
     when: 'A fault of the agent itself; it ends with exit code 1. Please report it. Also on standard error.',
     fields: { detail: 'string: The fault with its stack.' },
-    example: { event: 'crashed', detail: 'Error: ...' },
+    example: { detail: 'Error: ...' },
   },
   shutting_down: {
     level: 'info',
@@ -375,6 +358,6 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       signal: 'string: The signal.',
       in_flight: 'number: Calls that run or wait.',
     },
-    example: { event: 'shutting_down', signal: 'SIGTERM', in_flight: 2 },
+    example: { signal: 'SIGTERM', in_flight: 2 },
   },
 };

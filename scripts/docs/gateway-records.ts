@@ -19,7 +19,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       address: 'string: The bound address.',
       port: 'number: The bound port; the chosen one for port 0.',
     },
-    example: { event: 'listening', url: 'http://127.0.0.1:8080', address: '127.0.0.1', port: 8080 },
+    example: { url: 'http://127.0.0.1:8080', address: '127.0.0.1', port: 8080 },
   },
   metrics_listening: {
     level: 'info',
@@ -28,7 +28,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       address: 'string: The bound address.',
       port: 'number: The bound port; the chosen one for port 0.',
     },
-    example: { event: 'metrics_listening', address: '127.0.0.1', port: 9090 },
+    example: { address: '127.0.0.1', port: 9090 },
   },
   console_listening: {
     level: 'info',
@@ -38,18 +38,13 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       address: 'string: The bound address.',
       port: 'number: The bound port; the chosen one for port 0.',
     },
-    example: {
-      event: 'console_listening',
-      url: 'http://127.0.0.1:9091/console/',
-      address: '127.0.0.1',
-      port: 9091,
-    },
+    example: { url: 'http://127.0.0.1:9091/console/', address: '127.0.0.1', port: 9091 },
   },
   console_token_refused: {
     level: 'warn',
     when: 'Somebody sent a wrong token to the console. From the eleventh in a minute on, a source is answered 429 without a record.',
     fields: { source: 'string: The address that sent it.' },
-    example: { event: 'console_token_refused', source: '192.0.2.7' },
+    example: { source: '192.0.2.7' },
   },
   accept_failed: {
     level: 'warn',
@@ -59,7 +54,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       port: 'number: The bound port.',
       message: 'string: What the operating system said.',
     },
-    example: { event: 'accept_failed', address: '127.0.0.1', port: 8080, message: 'accept EMFILE' },
+    example: { address: '127.0.0.1', port: 8080, message: 'accept EMFILE' },
   },
   request: {
     level: 'info',
@@ -91,7 +86,6 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       auth_failure: `string | absent: Why the credential was not taken: ${AUTH_FAILURES.map(code).join(', ')}. An \`issuer\` beside it means that the signature is good, but for \`issuer_unavailable\`. ${WITH_ISSUERS}`,
     },
     example: {
-      event: 'request',
       request_id: REQUEST_ID,
       api_key_name: 'reports',
       capability: 'find_book',
@@ -115,7 +109,6 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       capabilities: 'number: How many capabilities it has.',
     },
     example: {
-      event: 'agent_connected',
       conn_id: CONNECTION,
       instance_id: INSTANCE,
       key_id: 'Q1x0PzGm5sVg6m2yQvTn8A',
@@ -131,12 +124,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       instance_id: 'string: The name of the agent process.',
       reason: 'string: Why, with the close code where there is one.',
     },
-    example: {
-      event: 'agent_disconnected',
-      conn_id: CONNECTION,
-      instance_id: INSTANCE,
-      reason: 'the agent is shutting down (1001)',
-    },
+    example: { conn_id: CONNECTION, instance_id: INSTANCE, reason: 'the agent is shutting down (1001)' },
   },
   agent_rejected: {
     level: 'warn',
@@ -145,7 +133,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       source: 'string: Where it came from.',
       reason: 'string: Why. Strangers are not told.',
     },
-    example: { event: 'agent_rejected', source: '198.51.100.7', reason: 'unknown key or bad signature' },
+    example: { source: '198.51.100.7', reason: 'unknown key or bad signature' },
   },
   agent_single_link: {
     level: 'warn',
@@ -155,12 +143,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       instance_id: 'string: The process of the agent.',
       source: 'string: Where it came from.',
     },
-    example: {
-      event: 'agent_single_link',
-      conn_id: CONNECTION,
-      instance_id: INSTANCE,
-      source: '198.51.100.7',
-    },
+    example: { conn_id: CONNECTION, instance_id: INSTANCE, source: '198.51.100.7' },
   },
   links_short: {
     level: 'warn',
@@ -171,13 +154,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       replicas: 'number: How many replicas it was told of.',
       links_per_replica: 'number: How many links to each it was told to hold.',
     },
-    example: {
-      event: 'links_short',
-      instance_id: INSTANCE,
-      source: '198.51.100.7',
-      replicas: 3,
-      links_per_replica: 1,
-    },
+    example: { instance_id: INSTANCE, source: '198.51.100.7', replicas: 3, links_per_replica: 1 },
   },
   fleet_changed: {
     level: 'info',
@@ -186,7 +163,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       replicas: 'number: How many replicas there are.',
       replicas_before: 'number: How many there were.',
     },
-    example: { event: 'fleet_changed', replicas: 3, replicas_before: 2 },
+    example: { replicas: 3, replicas_before: 2 },
   },
   replicas_lookup_failed: {
     level: 'warn',
@@ -196,12 +173,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       reason: 'string: What is wrong.',
       replicas: 'number: The count that holds.',
     },
-    example: {
-      event: 'replicas_lookup_failed',
-      name: 'gateway-agents.svc',
-      reason: 'getaddrinfo EAI_AGAIN gateway-agents.svc',
-      replicas: 3,
-    },
+    example: { name: 'gateway-agents.svc', reason: 'getaddrinfo EAI_AGAIN gateway-agents.svc', replicas: 3 },
   },
   replicas_lookup_back: {
     level: 'info',
@@ -210,7 +182,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       name: 'string: The name.',
       replicas: 'number: How many addresses it has.',
     },
-    example: { event: 'replicas_lookup_back', name: 'gateway-agents.svc', replicas: 3 },
+    example: { name: 'gateway-agents.svc', replicas: 3 },
   },
   descriptions_differ: {
     level: 'warn',
@@ -223,7 +195,6 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       other_key_id: 'string: Which agent key that one has.',
     },
     example: {
-      event: 'descriptions_differ',
       capability: 'find_book',
       instance_id: INSTANCE,
       key_id: 'Q1x0PzGm5sVg6m2yQvTn8A',
@@ -239,7 +210,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       keys: 'number: Keys that tokens are verified with.',
       left_out: 'number: Keys that are not for signatures, too weak or of an unknown kind.',
     },
-    example: { event: 'keys_fetched', issuer: 'idp', keys: 2, left_out: 1 },
+    example: { issuer: 'idp', keys: 2, left_out: 1 },
   },
   keys_fetch_failed: {
     level: 'warn',
@@ -249,36 +220,31 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       reason: 'string: What went wrong.',
       keys_serve: 'boolean: Whether keys fetched before serve on; if not, its tokens are answered 503.',
     },
-    example: {
-      event: 'keys_fetch_failed',
-      issuer: 'idp',
-      reason: 'connect ECONNREFUSED 192.0.2.7:443',
-      keys_serve: true,
-    },
+    example: { issuer: 'idp', reason: 'connect ECONNREFUSED 192.0.2.7:443', keys_serve: true },
   },
   shared_limits_lost: {
     level: 'warn',
     when: 'Valkey cannot be reached, refuses or does not answer within 20 ms, at the start or three times in a row: until `shared_limits_back` each gateway keeps its limits alone. It is tried again every second.',
     fields: { message: 'string: What Valkey, or the way to it, said.' },
-    example: { event: 'shared_limits_lost', message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
+    example: { message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
   },
   shared_limits_back: {
     level: 'info',
     when: 'After `shared_limits_lost`, once Valkey answers again: limits hold for all gateways.',
     fields: {},
-    example: { event: 'shared_limits_back' },
+    example: {},
   },
   keys_revoked: {
     level: 'info',
     when: 'Keys of these ids, for which there are records, are refused from now on: `revoke-key` has put them on the list. At the start those that are there already.',
     fields: { key_ids: 'array: Their `key_id`.' },
-    example: { event: 'keys_revoked', key_ids: ['3cb8a443faa5'] },
+    example: { key_ids: ['3cb8a443faa5'] },
   },
   revocations_unknown: {
     level: 'warn',
     when: 'Half a minute after the start the list of revoked keys could still not be read: API keys are let in without it, and a revoked key may be among them. Again each minute until it is read.',
     fields: { message: 'string: What Valkey, or the way to it, said.' },
-    example: { event: 'revocations_unknown', message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
+    example: { message: 'Valkey: connect ECONNREFUSED 192.0.2.7:6379' },
   },
   worker_ended: {
     level: 'warn',
@@ -289,7 +255,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       code: 'number: Its exit code; -1 where a signal ended it.',
       restart_in_ms: 'number: When another one is started: 100, up to 5000 while it ends again and again.',
     },
-    example: { event: 'worker_ended', worker: 1, signal: 'SIGKILL', code: -1, restart_in_ms: 100 },
+    example: { worker: 1, signal: 'SIGKILL', code: -1, restart_in_ms: 100 },
   },
   keys_reloaded: {
     level: 'info',
@@ -306,13 +272,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       services_removed: 'string?: Services.',
       issuers_changed: 'string?: Services whose issuers are different.',
     },
-    example: {
-      event: 'keys_reloaded',
-      services: 2,
-      keys: 5,
-      keys_added: 'inventory/stocktaking',
-      keys_removed: 'reports',
-    },
+    example: { services: 2, keys: 5, keys_added: 'inventory/stocktaking', keys_removed: 'reports' },
   },
   keys_reload_failed: {
     level: 'warn',
@@ -322,7 +282,6 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       message: 'string: Each of them, a line for each.',
     },
     example: {
-      event: 'keys_reload_failed',
       faults: 1,
       message:
         'GATEWAY_API_KEYS_FILE: is not JSON since it ends too early, after character 512; accepted: a JSON array of records',
@@ -335,7 +294,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       signal: 'string: The signal.',
       in_flight: 'number: Requests accepted and not answered.',
     },
-    example: { event: 'shutting_down', signal: 'SIGTERM', in_flight: 3 },
+    example: { signal: 'SIGTERM', in_flight: 3 },
   },
   config_warning: {
     level: 'warn',
@@ -344,7 +303,6 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       message: 'string: What is odd and what to do; never a value of a setting.',
     },
     example: {
-      event: 'config_warning',
       message: 'GATEWAY_ADRR is not a setting of the gateway and is ignored; did you mean GATEWAY_ADDR?',
     },
   },
@@ -355,6 +313,6 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
       request_id: 'string: The request; empty outside of one.',
       message: 'string: The fault with its stack.',
     },
-    example: { event: 'internal_error', request_id: REQUEST_ID, message: 'Error: ...' },
+    example: { request_id: REQUEST_ID, message: 'Error: ...' },
   },
 };

@@ -21,7 +21,8 @@ interface RecordDoc<Event extends { readonly event: string }> {
       Event[Field]
     >;
   };
-  readonly example: Event;
+  /** Without `event`, which is the key of the record. */
+  readonly example: Omit<Event, 'event'>;
 }
 
 /**
@@ -41,7 +42,16 @@ export interface AnyRecordDoc {
   readonly level: string;
   readonly when: string;
   readonly fields: Readonly<Record<string, string>>;
-  readonly example: { readonly event: string };
+  readonly example: object;
+}
+
+/** The example of each record. */
+export function exampleEvents<Event extends { readonly event: string }>(
+  docs: RecordDocs<Event>,
+): readonly Event[] {
+  const records: Readonly<Record<string, AnyRecordDoc>> = docs;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the key and the example are those of one event
+  return Object.entries(records).map(([event, { example }]) => ({ event, ...example }) as Event);
 }
 
 const EXAMPLE_TIME = '2025-06-30T12:00:00.000Z';
@@ -53,7 +63,7 @@ export function renderRecords(docs: Readonly<Record<string, AnyRecordDoc>>, anch
         const [, type = '', absence, meaning = ''] = /^(\w+)(\?| \| absent)?: (.*)$/.exec(field) ?? [];
         return [code(name), type, absence === '?' ? `${meaning} Absent when there is none.` : meaning];
       });
-      const line = JSON.stringify({ time: EXAMPLE_TIME, level, ...example });
+      const line = JSON.stringify({ time: EXAMPLE_TIME, level, event, ...example });
       const parts = [`### \`${event}\``, `<a id="${anchor}-${event}"></a>Level ${code(level)}. ${when}`];
       if (rows.length > 0) parts.push(table(['Field', 'Type', 'Meaning'], rows));
       return [...parts, block('jsonl', line)].join('\n\n');

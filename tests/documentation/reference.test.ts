@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { AGENT_ERROR_CODES, CALL_ERRORS, CLOSE } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PARAM_TYPES } from '../../packages/agent/src/capabilities/model.ts';
+import type { AgentEvent } from '../../packages/agent/src/telemetry/events.ts';
 import { driverOf } from '../../packages/agent/src/databases/drivers.ts';
 import { createLog as createAgentLog } from '../../packages/agent/src/telemetry/log.ts';
 import { compileValue } from '../../packages/agent/src/capabilities/values/value-check.ts';
@@ -13,11 +14,13 @@ import { SETTINGS, type SettingText } from '../../packages/gateway/src/config/se
 import { REFUSED } from './refused-settings.ts';
 import { createCallerPages } from '../../packages/gateway/src/console/caller-pages.ts';
 import { createFindRoute, FIXED_ROUTES } from '../../packages/gateway/src/http/routes.ts';
+import type { GatewayEvent } from '../../packages/gateway/src/telemetry/events.ts';
 import { createLog as createGatewayLog } from '../../packages/gateway/src/telemetry/log.ts';
 import { AGENT_RECORDS } from '../../scripts/docs/agent-records.ts';
 import { FILE_FIELDS } from '../../scripts/docs/capability-file.ts';
 import { ERROR_CODES } from '../../scripts/docs/errors.ts';
 import { GATEWAY_RECORDS } from '../../scripts/docs/gateway-records.ts';
+import { exampleEvents } from '../../scripts/docs/log-record.ts';
 import { generatedParts, replacePart } from '../../scripts/docs/markdown.ts';
 import { AGENT_METRICS, GATEWAY_METRICS } from '../../scripts/docs/metrics.ts';
 import { PARTS } from '../../scripts/docs/parts.ts';
@@ -178,7 +181,7 @@ describe('log records', () => {
       destination: openSync(file, 'w'),
       standardError: { write: () => {} },
     });
-    for (const { example } of Object.values(GATEWAY_RECORDS)) log.observe(example);
+    for (const example of exampleEvents<GatewayEvent>(GATEWAY_RECORDS)) log.observe(example);
     await log.close();
     expect(undocumented(file, Object.keys(GATEWAY_RECORDS))).toEqual([]);
   });
@@ -191,7 +194,7 @@ describe('log records', () => {
       standardError: { write: (line: string) => (said += line) },
     });
     const spoken: string[] = [];
-    for (const { example } of Object.values(AGENT_RECORDS)) {
+    for (const example of exampleEvents<AgentEvent>(AGENT_RECORDS)) {
       said = '';
       log.observe(example);
       if (said !== '') spoken.push(example.event);

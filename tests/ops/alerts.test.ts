@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { LOG_FILE } from '../../packages/agent/src/telemetry/log-destination.ts';
 import { FAULTS } from '../../scripts/dashboards/gateway-and-callers.ts';
 import { AGENT_RECORDS } from '../../scripts/docs/agent-records.ts';
+import type { AnyRecordDoc } from '../../scripts/docs/log-record.ts';
 import { GATEWAY_RECORDS } from '../../scripts/docs/gateway-records.ts';
 import { AGENT_METRICS, GATEWAY_METRICS } from '../../scripts/docs/metrics.ts';
 import { readDocument, ROOT } from '../documentation/documents.ts';
@@ -40,10 +41,13 @@ test('the commands look for records that the programs write, where the units hav
     .join('\n');
   const commands = [...text.matchAll(/^ *(?:(journalctl -u svc-gateway) .*)?grep (?:-E )?'([^']+)'(.*)$/gm)];
   const sought = commands.map(([, journal, pattern = '', rest = '']) => {
-    const records = journal === undefined ? AGENT_RECORDS : GATEWAY_RECORDS;
+    const records: Readonly<Record<string, AnyRecordDoc>> =
+      journal === undefined ? AGENT_RECORDS : GATEWAY_RECORDS;
     // The example of a request has no error.
-    const found = Object.values(records).some(({ example }) =>
-      new RegExp(pattern.replace(/(?<="error_code":")[A-Z_]+/, '')).test(JSON.stringify(example)),
+    const found = Object.entries(records).some(([event, { example }]) =>
+      new RegExp(pattern.replace(/(?<="error_code":")[A-Z_]+/, '')).test(
+        JSON.stringify({ event, ...example }),
+      ),
     );
     return { pattern, found, file: journal === undefined ? rest.trim().split(' ')[0] : undefined };
   });
