@@ -20,10 +20,20 @@ const AT_32 = [
 const ALONE = [{ title: 'One row, REST', workload: 'point-1', face: 'REST' }];
 const CONNECTIONS = [1, 32, 64, 128];
 
+type Reader = (round: Measured) => number;
+
 /** File names and SVG documents, of medians of the rounds. */
-export function charts(document: CompareDocument): Readonly<Record<string, string>> {
+export function charts({ cases }: CompareDocument): Readonly<Record<string, string>> {
   const bars = (chosen: typeof AT_32, value: Reader, more?: Reader): readonly BarGroup[] =>
-    groups(document, chosen, value, more);
+    chosen.map(({ title, workload, face }) => ({
+      title,
+      bars: CONTESTANTS.flatMap((name) => {
+        const found = findCase(cases, workload, name, face);
+        if (found === undefined) return [];
+        const second = more === undefined ? 0 : medianOf(found, more);
+        return { label: labelOf(name), value: medianOf(found, value), more: second, ours: name === 'svc' };
+      }),
+    }));
   return {
     'throughput.svg': barChart({
       title: 'Throughput at 32 connections: more is better',
@@ -49,33 +59,10 @@ export function charts(document: CompareDocument): Readonly<Record<string, strin
       series: CONTESTANTS.map((name) => ({
         label: labelOf(name),
         points: CONNECTIONS.flatMap((x) => {
-          const found = findCase(document.cases, `point-${x}`, name, 'REST');
+          const found = findCase(cases, `point-${x}`, name, 'REST');
           return found === undefined ? [] : [{ x, y: medianOf(found, FIGURES.throughput.of) }];
         }),
       })).filter(({ points }) => points.length > 0),
     }),
   };
-}
-
-type Reader = (round: Measured) => number;
-
-function groups(
-  { cases }: CompareDocument,
-  chosen: typeof AT_32,
-  value: Reader,
-  more: Reader | undefined,
-): readonly BarGroup[] {
-  return chosen.map(({ title, workload, face }) => ({
-    title,
-    bars: CONTESTANTS.flatMap((name) => {
-      const found = findCase(cases, workload, name, face);
-      if (found === undefined) return [];
-      return {
-        label: labelOf(name),
-        value: medianOf(found, value),
-        more: more === undefined ? 0 : medianOf(found, more),
-        ours: name === 'svc',
-      };
-    }),
-  }));
 }

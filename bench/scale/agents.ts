@@ -59,16 +59,15 @@ async function measure(scale: Scale): Promise<Measurement> {
     unit,
     goal,
   });
-  const at = (share: number): number => (state.linkedMs[Math.ceil(AGENTS * share) - 1] ?? Number.NaN) / 1000;
-  const predicted = (share: 50 | 90 | 100): number => (simulated.linkedMs[share] ?? Number.NaN) / 1000;
+  const at = (share: number): number =>
+    (state.linkedMs[Math.ceil((AGENTS * share) / 100) - 1] ?? Number.NaN) / 1000;
+  const half = atMost('value', GOAL.thousandMs / 1000);
   return {
     figures: [
-      figure('half of the links', at(0.5), 's', atMost('value', GOAL.thousandMs / 1000)),
-      figure('as simulated', predicted(50), 's'),
-      figure('90 % of the links', at(0.9), 's'),
-      figure('as simulated', predicted(90), 's'),
-      figure('all links', at(1), 's'),
-      figure('as simulated', predicted(100), 's'),
+      ...([50, 90, 100] as const).flatMap((share) => [
+        figure(`${share} % of the links`, at(share), 's', share === 50 ? half : undefined),
+        figure('as simulated', (simulated.linkedMs[share] ?? Number.NaN) / 1000, 's'),
+      ]),
       figure('dials of an agent', state.dials / AGENTS, ''),
       figure('as simulated', simulated.dials, ''),
       figure('dials answered 429', state.throttled, ''),

@@ -16,6 +16,8 @@ const CALLS = 'svc_gateway_requests_total';
 const ERRORS = 'svc_gateway_request_errors_total';
 const DURATION = 'svc_gateway_request_duration_seconds';
 const ofCalls = { where: 'capability!=""' };
+const byCapability = { by: ['capability'], ...ofCalls };
+const byInstance = { by: ['instance'] };
 const faults = q.rate(ERRORS, { where: `code=~"${FAULTS}"` });
 const cacheHits = q.rate('svc_gateway_auth_cache_hits_total');
 const cacheMisses = q.rate('svc_gateway_auth_cache_misses_total');
@@ -80,7 +82,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
     ],
     Calls: [
       lines('Calls by capability', 'reqps', 'How often each capability is called.', {
-        '{{capability}}': q.rate(CALLS, { by: ['capability'], ...ofCalls }),
+        '{{capability}}': q.rate(CALLS, byCapability),
       }),
       lines(
         'Time of a call',
@@ -102,7 +104,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'Time by capability, 95 of 100',
         's',
         'Which capabilities are slow. `svc-agent try NAME --explain` shows why.',
-        { '{{capability}}': q.quantile(0.95, DURATION, { by: ['capability'], ...ofCalls }) },
+        { '{{capability}}': q.quantile(0.95, DURATION, byCapability) },
       ),
       lines(
         'Requests by status',
@@ -121,13 +123,13 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'All capabilities that were called since the start of the gateways. Answers with 5xx count REST only; the dashboard of the agents has all calls by outcome.',
         'capability',
         {
-          'Calls/s': [q.rate(CALLS, { by: ['capability'], ...ofCalls }), 'reqps'],
+          'Calls/s': [q.rate(CALLS, byCapability), 'reqps'],
           'Answers with 5xx/s': [
             q.rate(CALLS, { by: ['capability'], where: 'capability!="", status=~"5.."' }),
             'reqps',
           ],
-          '50 of 100': [q.quantile(0.5, DURATION, { by: ['capability'], ...ofCalls }), 's'],
-          '95 of 100': [q.quantile(0.95, DURATION, { by: ['capability'], ...ofCalls }), 's'],
+          '50 of 100': [q.quantile(0.5, DURATION, byCapability), 's'],
+          '95 of 100': [q.quantile(0.95, DURATION, byCapability), 's'],
         },
       ),
     ],
@@ -149,8 +151,8 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'short',
         'A new key takes a slot while its bcrypt hash is compared. If all slots are busy, callers with new keys get 429.',
         {
-          'busy {{instance}}': q.value('svc_gateway_bcrypt_slots_busy', { by: ['instance'] }),
-          'slots {{instance}}': q.value('svc_gateway_bcrypt_slots', { by: ['instance'] }),
+          'busy {{instance}}': q.value('svc_gateway_bcrypt_slots_busy', byInstance),
+          'slots {{instance}}': q.value('svc_gateway_bcrypt_slots', byInstance),
         },
       ),
       lines(
@@ -160,9 +162,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         {
           remembered: q.rate('svc_gateway_token_cache_hits_total'),
           'to be verified': q.rate('svc_gateway_token_cache_misses_total'),
-          'failed fetches {{instance}}': q.rate('svc_gateway_issuer_keys_fetch_failures_total', {
-            by: ['instance'],
-          }),
+          'failed fetches {{instance}}': q.rate('svc_gateway_issuer_keys_fetch_failures_total', byInstance),
         },
       ),
       lines(
@@ -175,8 +175,8 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'Valkey, and files of keys',
         'Whether Valkey answers, and whether a file of keys or services was refused. While it is refused, a key that was removed from it still works; the `keys_reload_failed` record lists the faults. Empty without Valkey and without such files.',
         {
-          'Valkey of {{instance}}': q.value('svc_gateway_valkey_up', { by: ['instance'] }),
-          'files of {{instance}}': `1 - ${q.value('svc_gateway_reload_refused', { by: ['instance'] })}`,
+          'Valkey of {{instance}}': q.value('svc_gateway_valkey_up', byInstance),
+          'files of {{instance}}': `1 - ${q.value('svc_gateway_reload_refused', byInstance)}`,
         },
         { one: 'good', zero: 'bad', good: 'one' },
       ),
@@ -186,19 +186,19 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'Requests in flight',
         'short',
         'Requests that are accepted and not yet answered. A line that only grows is a backlog: look at agents and database.',
-        { '{{instance}}': q.value(ANCHOR, { by: ['instance'] }) },
+        { '{{instance}}': q.value(ANCHOR, byInstance) },
       ),
       lines(
         'Calls at agents',
         'short',
         'Calls that agents have and have not yet answered, whether they run or wait.',
-        { '{{instance}}': q.value('svc_gateway_agent_calls_in_flight', { by: ['instance'] }) },
+        { '{{instance}}': q.value('svc_gateway_agent_calls_in_flight', byInstance) },
       ),
       lines(
         'Memory for large results',
         'bytes',
         'Memory reserved for results that arrive or are being delivered. Slow readers hold it.',
-        { '{{instance}}': q.value('svc_gateway_result_reserved_bytes', { by: ['instance'] }) },
+        { '{{instance}}': q.value('svc_gateway_result_reserved_bytes', byInstance) },
       ),
     ],
     Agents: [
@@ -206,7 +206,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'Agents connected',
         'short',
         'Connections of agents, by gateway. A gateway at 0 is not ready and gets no calls from its balancer.',
-        { '{{instance}}': q.value('svc_gateway_agent_connections', { by: ['instance'] }) },
+        { '{{instance}}': q.value('svc_gateway_agent_connections', byInstance) },
       ),
       lines(
         'Agents that come and go',
@@ -223,11 +223,9 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'short',
         'With several gateways: the number of gateways that agents are told, the links that agents should hold and do hold, and agents that are too old for several links. If links stay missing, a balancer sends all agents to one gateway.',
         {
-          'replicas {{instance}}': q.value('svc_gateway_replicas', { by: ['instance'] }),
-          'links missing {{instance}}': q.value('svc_gateway_links_missing', { by: ['instance'] }),
-          'agents with one link {{instance}}': q.value('svc_gateway_agent_single_links', {
-            by: ['instance'],
-          }),
+          'replicas {{instance}}': q.value('svc_gateway_replicas', byInstance),
+          'links missing {{instance}}': q.value('svc_gateway_links_missing', byInstance),
+          'agents with one link {{instance}}': q.value('svc_gateway_agent_single_links', byInstance),
         },
       ),
       lines(
@@ -235,10 +233,8 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         'ops',
         'Calls that reached their agent through another worker, and workers that ended and were replaced; `worker_ended` records have the reason. Empty with one worker.',
         {
-          'calls over another worker {{instance}}': q.rate('svc_gateway_sibling_calls_total', {
-            by: ['instance'],
-          }),
-          'workers replaced {{instance}}': q.rate('svc_gateway_worker_restarts_total', { by: ['instance'] }),
+          'calls over another worker {{instance}}': q.rate('svc_gateway_sibling_calls_total', byInstance),
+          'workers replaced {{instance}}': q.rate('svc_gateway_worker_restarts_total', byInstance),
         },
       ),
     ],

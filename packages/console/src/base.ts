@@ -1,2 +1,2 @@
-/** What stands before every path of the gateway, as a proxy shows it to browsers: `/` where it adds nothing. */
+/** The prefix of every path of the gateway as browsers see it through a proxy: `/` if the proxy adds nothing. */
 export const base: string = location.pathname.replace(/console\/$/, '');

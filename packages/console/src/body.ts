@@ -1,6 +1,6 @@
 import type { Param } from './openapi.ts';
 
-/** What is sent of a parameter: nothing is something else than null. */
+/** What is sent for a parameter. Absent and null are different. */
 export type Sent = { readonly kind: 'absent' | 'null' } | { readonly kind: 'value'; readonly text: string };
 
 export type Inputs = Readonly<Record<string, Sent>>;
@@ -29,7 +29,7 @@ export function bodyOf(params: readonly Param[], inputs: Inputs): string {
   return `{${fields.join(',')}}`;
 }
 
-/** What is no JSON is sent as text, so that the answer says what is wrong with it. */
+/** Invalid JSON is sent as text, so that the answer says what is wrong with it. */
 function jsonOf(type: string, text: string): string {
   if (type === 'string') return JSON.stringify(text);
   try {

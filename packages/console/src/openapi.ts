@@ -1,4 +1,3 @@
-/** What the pages read of `/openapi.json`. */
 export interface OpenApi {
   readonly servers?: readonly { readonly url: string }[];
   readonly paths: Readonly<Record<string, { readonly post?: Operation }>>;

@@ -8,7 +8,7 @@ export interface Polled<T> {
 }
 
 const EVERY_MS = 2000;
-/** Through a tunnel that is gone no answer comes, and no error either. */
+/** A closed tunnel gives neither an answer nor an error. */
 const ANSWER_MS = 10_000;
 
 /** What a data endpoint says, asked for again and again while the page can be seen. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AuthoredCapability, AuthorFault, AuthorFile, AuthorFinding } from '../data.ts';
+import type { AuthoredCapability, AuthorFault, AuthorFile } from '../data.ts';
 import { clock } from '../format.ts';
 import { Fresh } from '../parts/fresh.tsx';
 import { NameChoice } from '../parts/name-choice.tsx';
@@ -21,7 +21,7 @@ export function AuthorPage(): JSX.Element {
           return (
             <>
               <Verdict {...data} />
-              {data.faults.length > 0 && <Faults faults={data.faults} count={data.fault_count} />}
+              {data.faults.length > 0 && <Faults {...data} />}
               {chosen !== undefined && (
                 <>
                   <h2>Capability</h2>
@@ -39,7 +39,7 @@ export function AuthorPage(): JSX.Element {
               {data.lint === undefined ? (
                 <p class="muted">{data.lint_problem ?? 'not yet known'}</p>
               ) : (
-                <Findings findings={data.lint} count={data.lint_count ?? 0} />
+                <Findings {...data} />
               )}
             </>
           );
@@ -70,13 +70,7 @@ function verdictOf({ accepted, fault_count: faults, url }: AuthorFile): string {
   return `refused for ${many}${url === undefined ? '' : '; what was there before is served on'}, checked`;
 }
 
-function Faults({
-  faults,
-  count,
-}: {
-  readonly faults: readonly AuthorFault[];
-  readonly count: number;
-}): JSX.Element {
+function Faults({ faults, fault_count: count }: AuthorFile): JSX.Element {
   return (
     <section class="warnings" aria-label="Faults">
       <ul>
@@ -97,13 +91,7 @@ function Faults({
   );
 }
 
-function Findings({
-  findings,
-  count,
-}: {
-  readonly findings: readonly AuthorFinding[];
-  readonly count: number;
-}): JSX.Element {
+function Findings({ lint: findings = [], lint_count: count = 0 }: AuthorFile): JSX.Element {
   if (findings.length === 0) return <p class="muted">Nothing to say.</p>;
   return (
     <>

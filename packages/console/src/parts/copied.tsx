@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 
-/** Texts to take elsewhere, one at a time. */
 export function Copied({ texts }: { readonly texts: Readonly<Record<string, string>> }): JSX.Element {
   const names = Object.keys(texts);
   const [shown, setShown] = useState(names[0] ?? '');

@@ -6,7 +6,7 @@ interface Props<T> {
   readonly children: (data: T) => JSX.Element;
 }
 
-/** What was polled last, and above it what is wrong since. */
+/** The last polled data, and above it the fault since then. */
 export function Fresh<T>({ polled: { data, fault }, children }: Props<T>): JSX.Element {
   return (
     <>

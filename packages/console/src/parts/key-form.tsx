@@ -5,7 +5,6 @@ interface Props {
   readonly onKey: (key: string) => void;
 }
 
-/** Asks for the API key by which capabilities are shown and called. */
 export function KeyForm({ onKey }: Props): JSX.Element {
   const [text, setText] = useState('');
   return (

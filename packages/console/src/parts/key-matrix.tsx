@@ -3,10 +3,9 @@ import { useState } from 'preact/hooks';
 import type { Keys, KeyUse, OfferedCapability } from '../data.ts';
 import { Scroll } from './table.tsx';
 
-/** More would be drawn anew with each poll for nobody to read. */
+/** More rows would be drawn with each poll, and nobody would read them. */
 const ROWS_MAX = 100;
 
-/** Which key may call which of the capabilities on offer. */
 export function KeyMatrix({ keys, capabilities }: Keys): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const [part, setPart] = useState('');

@@ -20,7 +20,7 @@ const HEIGHT = 180;
 /** Of the custom properties in the style sheet. */
 const COLOURS = ['--line-1', '--line-2'];
 
-/** Lines over time, with their numbers in a table behind them. */
+/** Lines over time, with their numbers in a table below. */
 export function LineChart({ title, times, lines }: Props): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
@@ -100,7 +100,7 @@ function optionsFor(element: HTMLElement, lines: readonly Line[]): uPlot.Options
   };
 }
 
-/** Those that no line leads to. */
+/** The points without a line to a neighbour. */
 function lonePoints(values: ArrayLike<number | null | undefined>): number[] {
   const isNone = (at: number): boolean => values[at] === null || values[at] === undefined;
   return Array.from(values, (_, at) => at).filter((at) => !isNone(at) && isNone(at - 1) && isNone(at + 1));

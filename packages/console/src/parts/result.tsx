@@ -15,7 +15,7 @@ interface Answer {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** What a call gave, as a table or as the JSON that came. */
+/** The answer of a call, as a table or as its JSON. */
 export function Result({ status, text, ms }: Outcome): JSX.Element {
   const [asJson, setAsJson] = useState(false);
   const { rows, truncated, error } = parsed(text);

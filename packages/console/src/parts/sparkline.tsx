@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 const WIDTH = 120;
 const HEIGHT = 24;
 
-/** Beside figures that say the same, so that it is hidden from screen readers. */
+/** Hidden from screen readers, since the figures beside it say the same. */
 export function Sparkline({ values }: { readonly values: readonly number[] }): JSX.Element {
   const most = Math.max(1, ...values);
   const points = values

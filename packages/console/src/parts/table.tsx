@@ -6,7 +6,7 @@ interface ScrollProps {
   readonly children: ComponentChildren;
 }
 
-/** What may be wider or higher than there is room for: the keyboard reaches it, too. */
+/** A region that scrolls if its contents do not fit. The keyboard can reach it. */
 export function Scroll({ name, children }: ScrollProps): JSX.Element {
   return (
     <div class="scroll" role="region" aria-label={name} tabIndex={0}>

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createTlsServer } from 'node:https';
 import { listen, type AcceptFailure } from '../network/listen.ts';
 import type { ListenAddress } from '../network/listen-address.ts';
-import { assetHeaders, CONSOLE_PATH, type FindAsset } from './assets.ts';
-import { boundConnections } from './bound-connections.ts';
+import { CONSOLE_PATH, assetHeaders, type FindAsset } from './assets.ts';
 import type { RefuseBrowser } from './check-browser.ts';
+import type { Server, Socket } from 'node:net';
 
 type ErrorCode =
   | 'GATEWAY_INVALID_REQUEST'
@@ -192,4 +192,43 @@ export async function serveConsole<Code extends string>(
         server.closeAllConnections();
       }),
   };
+}
+
+/**
+ * Bounds the connections of a console without keeping its user out: a new connection takes the place of the oldest one
+ * that has not shown a right token. Returns what is to be called when a connection has shown it.
+ */
+export function boundConnections(server: Server, most: number): (socket: Socket) => void {
+  /** The oldest first. By the other end's address, since requests over TLS know another socket than the server. */
+  const unproven = new Map<string, Socket>();
+  const proven = new Map<string, Socket>();
+
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    if (unproven.size + proven.size >= most) {
+      const [oldest] = unproven;
+      if (oldest === undefined) {
+        socket.destroy();
+        return;
+      }
+      unproven.delete(oldest[0]);
+      oldest[1].destroy();
+    }
+    unproven.set(peer, socket);
+    socket.once('close', () => {
+      for (const sockets of [unproven, proven]) if (sockets.get(peer) === socket) sockets.delete(peer);
+    });
+  });
+
+  return (socket) => {
+    const peer = peerOf(socket);
+    const connection = unproven.get(peer);
+    if (connection === undefined) return;
+    unproven.delete(peer);
+    proven.set(peer, connection);
+  };
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }

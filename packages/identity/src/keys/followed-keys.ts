@@ -1,7 +1,6 @@
 import { importFingerprint } from './import-keys.ts';
-import { findKey, replaceKeys } from './known-keys.ts';
+import { findKey, replaceKeys, type VerificationKey } from './known-keys.ts';
 import type { KeySet, ShownKeys } from './key-set.ts';
-import type { VerificationKey } from './verification-key.ts';
 
 export interface KeysAnswer {
   readonly keys: ShownKeys;

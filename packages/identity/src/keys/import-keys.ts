@@ -3,7 +3,7 @@ import { importJWK, type JWK } from 'jose';
 import { isObject, type JsonObject } from '../model/json-object.ts';
 import { ALGORITHMS } from './algorithms.ts';
 import { KeysProblem } from './keys-problem.ts';
-import type { VerificationKey } from './verification-key.ts';
+import type { VerificationKey } from './known-keys.ts';
 
 const MAX_KEYS = 100;
 const RSA_BITS = { least: 2048, most: 4096 };

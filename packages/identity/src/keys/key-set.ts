@@ -1,8 +1,7 @@
 import { errorText } from '@svc/edge';
 import type { ImportedKeys } from './import-keys.ts';
 import type { KeysEvent } from './keys-event.ts';
-import { findKey, replaceKeys } from './known-keys.ts';
-import type { VerificationKey } from './verification-key.ts';
+import { findKey, replaceKeys, type VerificationKey } from './known-keys.ts';
 
 /** All steps of one fetch, discovery included. A call waits for it no longer. */
 const FETCH_DEADLINE_MS = 5000;

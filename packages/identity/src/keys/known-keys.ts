@@ -1,4 +1,4 @@
-import type { VerificationKey } from './verification-key.ts';
+import type { webcrypto } from 'node:crypto';
 
 export function findKey(
   keys: readonly VerificationKey[],
@@ -21,4 +21,15 @@ export function replaceKeys(
   const after = fetched.map((key) => before.get(key.fingerprint) ?? key);
   for (const key of keys) if (!after.includes(key)) key.retired = true;
   return after;
+}
+
+/** A public key of an issuer, ready to verify signatures of one algorithm. */
+export interface VerificationKey {
+  readonly kid: string | undefined;
+  readonly alg: string;
+  readonly key: webcrypto.CryptoKey;
+  /** Equal for the same key under the same `kid`. */
+  readonly fingerprint: string;
+  /** True once the issuer's set no longer holds the key. Tokens that it signed are no longer trusted. */
+  retired: boolean;
 }

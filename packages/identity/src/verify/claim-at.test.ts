@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { claimAt } from './claim-at.ts';
+import { claimAt } from './judge-claims.ts';
 
 it.each<[readonly string[], unknown]>([
   [['a'], { b: [1] }],

@@ -1,9 +1,13 @@
-import { CLAIMS_JSON_MAX_BYTES, type ClaimValue, type Claims } from '../model/claims.ts';
+import {
+  CLAIMS_JSON_MAX_BYTES,
+  asClaimValue,
+  type ClaimPath,
+  type ClaimValue,
+  type Claims,
+} from '../model/claims.ts';
 import type { Issuer } from '../model/issuer.ts';
-import type { JsonObject } from '../model/json-object.ts';
+import { isObject, type JsonObject } from '../model/json-object.ts';
 import type { TokenFailure, VerifiedToken } from '../model/verified-token.ts';
-import { claimAt, claimHolds } from './claim-at.ts';
-import { asClaimValue } from '../model/claims.ts';
 
 /** Longer names exceed the bound of OpenID Connect; control characters could forge a line of a log. */
 const NAME = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
@@ -131,4 +135,20 @@ function matchGrants({ grants }: Issuer, payload: JsonObject): readonly number[]
 function scopesOf(claim: unknown): readonly unknown[] {
   if (typeof claim === 'string') return claim.split(' ');
   return Array.isArray(claim) ? claim : [];
+}
+
+/** The value at a path of a token; undefined if there is none. */
+export function claimAt(payload: JsonObject, path: ClaimPath): unknown {
+  let value: unknown = payload;
+  for (const name of path) {
+    // What every object inherits, like `constructor`, is no claim.
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined;
+    value = value[name];
+  }
+  return value;
+}
+
+/** Whether a claim is one of these values, or a list that holds one; exactly, without conversion. */
+function claimHolds(claim: unknown, values: readonly (string | number | boolean)[]): boolean {
+  return values.some((value) => (Array.isArray(claim) ? claim.includes(value) : claim === value));
 }

@@ -5,7 +5,7 @@ import { fetchKeySet } from '../keys/fetch-keys.ts';
 import { createHttpsFetch, type FetchBytes } from '../keys/https-fetch.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { KeysEvent } from '../keys/keys-event.ts';
-import type { VerificationKey } from '../keys/verification-key.ts';
+import type { VerificationKey } from '../keys/known-keys.ts';
 import type { RefusedToken, TokenOutcome, TokenVerifier, VerifiedToken } from '../model/verified-token.ts';
 import { judgeClaims } from './judge-claims.ts';
 import { readToken, type UnverifiedToken } from './read-token.ts';

@@ -6,13 +6,12 @@ export interface Body {
   add(piece: Uint8Array, fin: boolean): boolean;
   /** What has arrived, in order; it may be cut at other places than it arrived in. */
   readonly pieces: readonly Uint8Array[];
-  /** Bytes announced but not yet received. */
   readonly missing: number;
 }
 
 /** Shorter pieces are gathered: so many small ones cost more as objects than as bytes. */
 const KEPT_MIN_BYTES = 4096;
-/** What is gathered is a piece of its own from here on. */
+/** Gathered bytes become one piece at this length. */
 const GATHERED_MAX_BYTES = 65_536;
 
 export function receiveBody(totalBytes: number): Body {

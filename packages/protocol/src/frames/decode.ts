@@ -170,7 +170,7 @@ function decodeError(id: number, flags: number, payload: Buffer, version: Protoc
   return { type: 'error', id, code, message: text(payload, codeEnd, payload.length), notStarted };
 }
 
-/** Fields that are not known are left out: a later agent may say more of a database. */
+/** Unknown fields are ignored: a later agent may say more about a database. */
 function decodeDatabases(payload: Buffer): readonly DatabaseState[] {
   let entries: unknown;
   try {
@@ -211,7 +211,7 @@ function expectLength(payload: Buffer, bytes: number): void {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What no UTF-8 decodes to becomes this character, which a text may also hold of its own. */
+/** Bytes that are not UTF-8 become this character, which a text may also contain. */
 const REPLACEMENT = '\u{FFFD}';
 
 function text(bytes: Buffer, start: number, end: number): string {

@@ -1,7 +1,7 @@
 /** The meta capability's reserved name does not match it. */
 export const CAPABILITY_NAME_PATTERN = '^[a-z][a-z0-9_]{0,47}$';
 
-/** A property of who calls, as `from` of a parameter names it. */
+/** A property of the caller, as `from` of a parameter names it. */
 export const NEED_PATTERN = '^principal\\.(subject|issuer|client_id|key_name|claims\\.[a-z][a-z0-9_]{0,62})$';
 
 /** Before a capability's name, in the description and at the gateway. */
@@ -14,11 +14,11 @@ export const CAPABILITY_PATH_PREFIX = '/api/v1/capabilities/';
 export interface Description {
   readonly openapi: OpenApiDocument;
   readonly manifest: readonly ManifestEntry[];
-  /** Absent where the agent bounds nothing. */
+  /** Absent if the agent requires nothing. */
   readonly identity?: IdentityTerms;
 }
 
-/** What the agent asks of those who call, whatever the capability. */
+/** What the agent requires of callers, for all capabilities. */
 export interface IdentityTerms {
   /** The greatest age of a token in seconds, since it was issued. */
   readonly max_age?: number;
@@ -28,11 +28,10 @@ export interface ManifestEntry {
   readonly name: string;
   /** `expose_in_openapi`: whether `/openapi.json` and `tools/list` show it. */
   readonly exposed: boolean;
-  /** The capability's query timeout in milliseconds. */
   readonly timeout_ms: number;
-  /** What the capability takes from who calls, each a NEED_PATTERN; absent where nothing. */
+  /** What the capability takes from the caller, each a NEED_PATTERN; absent if nothing. */
   readonly needs?: readonly string[];
-  /** Parameters that go on behind the last row, each with the field of that row that it takes; absent where none do. */
+  /** Parameters of the next page, each with the field of the last row that gives its value; absent if there are none. */
   readonly paging?: Readonly<Record<string, string>>;
 }
 

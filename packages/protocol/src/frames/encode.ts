@@ -78,10 +78,8 @@ export function encodeFrame(frame: Frame, version: ProtocolVersion = 2): Buffer 
   }
 }
 
-/** A request frame without its parameters. */
 export type RequestHead = Omit<RequestFrame, 'params' | 'fin' | 'paramsLength'>;
 
-/** A result frame without its rows. */
 export type ResultHead = Omit<ResultFrame, 'rows' | 'fin' | 'rowsLength'>;
 
 /** Bytes of a request frame without its parameters. Throws RangeError when a field exceeds its bound. */
@@ -105,7 +103,6 @@ export function requestOverhead(head: RequestHead, version: ProtocolVersion = 2)
   return bytes + metadataBytes;
 }
 
-/** Bytes of a result frame without its rows. */
 export const RESULT_OVERHEAD: number = FRAME_HEADER_BYTES + RESULT_FIXED_BYTES;
 
 /**

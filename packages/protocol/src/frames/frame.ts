@@ -50,19 +50,18 @@ export interface ErrorFrame {
   readonly type: 'error';
   readonly id: number;
   readonly code: AgentErrorCode;
-  /** Public text. */
   readonly message: string;
   readonly notStarted: boolean;
 }
 
-/** Gateway to agent, where both have agreed on the feature `fleet`: what `welcome` said has changed. */
+/** Gateway to agent, if both have agreed on the feature `fleet`: the fields of `welcome` have changed. */
 export interface FleetFrame {
   readonly type: 'fleet';
   readonly replicaCount: number;
   readonly linksPerReplica: number;
 }
 
-/** Agent to gateway, where both have agreed on the feature `databases`: how all databases of the agent are now. */
+/** Agent to gateway, if both have agreed on the feature `databases`: the present state of all databases of the agent. */
 export interface DatabasesFrame {
   readonly type: 'databases';
   readonly databases: readonly DatabaseState[];
@@ -72,7 +71,7 @@ export const DATABASE_STATES = ['ready', 'away', 'refused'] as const;
 
 export interface DatabaseState {
   readonly name: string;
-  /** `refused`: it answers, and the agent does not serve it as it is. */
+  /** `refused`: it answers, but the agent does not serve it in its present state. */
   readonly state: (typeof DATABASE_STATES)[number];
 }
 

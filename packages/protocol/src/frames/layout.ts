@@ -21,7 +21,6 @@ export const FLAG = {
   fin: 1,
   /** result: rows were left out. */
   truncated: 2,
-  /** error: the call was not started. */
   not_started: 4,
 } as const;
 

@@ -31,7 +31,6 @@ export function publicKeyFromRaw(raw: Uint8Array): KeyObject {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
 }
 
-/** The 32-byte public key that belongs to a private key. */
 export function rawPublicKey(privateKey: KeyObject): Buffer {
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
   if (x === undefined) throw new TypeError('cannot read the public key: it is not an Ed25519 key');

@@ -23,11 +23,11 @@ export interface Hello {
   readonly manifest_sha256: string;
   /** See normalizeAudience: the gateway as the agent's own configuration names it. */
   readonly audience: string;
-  /** Whom the agent believes who calls: tokens that it verifies itself, or the gateway. Absent where it does not ask. From version 2. */
+  /** Who identifies callers for the agent: tokens that it verifies itself, or the gateway. Absent if nobody. From version 2. */
   readonly identity?: 'token' | 'gateway';
   /** What the agent can do beyond its versions; those that the receiver does not know are ignored. */
   readonly features?: readonly string[];
-  /** The service whose calls the agent takes, where its configuration names one. */
+  /** The service whose calls the agent takes, if its configuration names one. */
   readonly service?: string;
 }
 
@@ -41,7 +41,7 @@ export interface Challenge {
   readonly limits: { readonly max_params_bytes: number };
   /** Those of the agent's that hold for this connection; absent for an agent that offered none. */
   readonly features?: readonly string[];
-  /** Which of the replica's serving processes this is; absent like `features`. */
+  /** Which of the replica's serving processes this is; absent if the agent offered no features. */
   readonly worker?: number;
 }
 
@@ -54,7 +54,7 @@ export interface Auth {
 export interface Welcome {
   readonly type: 'welcome';
   readonly replica_count: number;
-  /** How many links the agent shall hold to each replica, each to another worker; absent like `features`. */
+  /** How many links the agent holds to each replica, each to another worker; absent if the agent offered no features. */
   readonly links_per_replica?: number;
 }
 
@@ -90,7 +90,6 @@ const schemas = {
   welcome: { replica_count: count },
 };
 
-/** May be absent. */
 const optional = {
   hello: {
     identity: { enum: ['token', 'gateway'] },

@@ -7,7 +7,7 @@ export interface CallTable<T> {
   delete(id: number): void;
   /** `visit` must not change the table. */
   forEach(visit: (value: T, id: number) => void): void;
-  /** As it is now: later changes do not show. */
+  /** A copy, which later changes do not affect. */
   entries(): readonly (readonly [id: number, value: T])[];
 }
 
@@ -46,7 +46,7 @@ export function createCallTable<T>(): CallTable<T> {
     return slot;
   }
 
-  /** Moves into the gap what would not be found behind it. */
+  /** Moves entries into the gap that would not be found after it. */
   function close(gap: number): void {
     let free = gap;
     for (let slot = (gap + 1) & mask; ; slot = (slot + 1) & mask) {

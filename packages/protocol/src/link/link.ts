@@ -9,19 +9,16 @@ import { createSendQueue, type SendQueue, type SendQueueSocket } from './send-qu
 export type LinkFrame = Exclude<Frame, { type: 'ping' | 'pong' }>;
 
 export interface LinkSocket extends SendQueueSocket {
-  /** Begins the closing handshake. */
   close(code: number, reason: string): void;
-  /** Ends the TCP connection now. */
   terminate(): void;
 }
 
 export interface LinkOptions {
   readonly socket: LinkSocket;
-  /** What both sides agreed on. */
   readonly version: ProtocolVersion;
   /** May throw ProtocolError, which closes the link. */
   readonly onFrame: (frame: LinkFrame) => void;
-  /** What frames that arrived have begun and not finished: a ping behind them is answered after it. */
+  /** Work that arrived frames have begun and not finished: a later ping is answered after it. */
   readonly beforePong?: () => Promise<void> | undefined;
   /** Called once, whoever ended the link; `reason` is fit for a log. */
   readonly onEnd: (reason: string) => void;
@@ -29,16 +26,14 @@ export interface LinkOptions {
   readonly random: () => number;
 }
 
-/** One authenticated connection: frames in, frames out, and the knowledge whether the peer lives. */
+/** One authenticated connection: frames in, frames out, and whether the peer is alive. */
 export interface Link {
   readonly sendQueue: SendQueue;
-  /** A binary message arrived. */
   receive(message: Buffer): void;
   /** Resolves to true once the other end has acted on every frame that had left before, to false when the link ends first. */
   ping(): Promise<boolean>;
   /** Closes with a closing handshake, and by force when the peer does not answer it within a second. */
   end(code: CloseCode, reason: string): void;
-  /** To be called when the socket has closed. */
   socketClosed(reason: string): void;
 }
 
@@ -54,7 +49,7 @@ export function createLink(options: LinkOptions): Link {
   let terminateTimer: NodeJS.Timeout | undefined;
   const pings = new Map<number, (isAnswered: boolean) => void>();
 
-  /** Node runs late timers before it reads sockets: what has arrived there has to count before the peer is judged. */
+  /** Node.js runs late timers before it reads sockets. Bytes that wait there must count before the peer is judged. */
   function wakeSoon(): void {
     setImmediate(onWake);
   }
@@ -142,7 +137,6 @@ export function createLink(options: LinkOptions): Link {
   };
 }
 
-/** The reason to log when a WebSocket closes. */
 export function closeReason(code: number, reason: string): string {
   const name = Object.entries(CLOSE).find(([, value]) => value === code)?.[0];
   const text = reason === '' ? (name ?? (code === 1006 ? 'connection lost' : 'closed')) : reason;

@@ -33,11 +33,9 @@ export interface SendQueue {
   addCredit(id: number, bytes: number): void;
   /** Forgets what is left of a body; false when its head had not been sent, so that the peer does not know of it. */
   cancelBody(id: number): boolean;
-  /** Nothing is sent from now on. */
   close(): void;
   /** Resolves when all that was queued has left for the operating system, or never will. */
   drained(): Promise<void>;
-  /** Bytes of bodies that wait here. */
   readonly queuedBytes: number;
   /** Bodies of which a part waits here. */
   readonly queuedBodies: number;
@@ -71,9 +69,7 @@ interface Outgoing {
 
 export function createSendQueue(socket: SendQueueSocket, version: ProtocolVersion): SendQueue {
   const controls: Buffer[] = [];
-  /** Bodies of which nothing has been sent. */
   let fresh: Outgoing[] = [];
-  /** Bodies of which a part has been sent. */
   const partial = createCallTable<Outgoing>();
   /** Those of `partial` that have credit, in the order of their turns. */
   const begun: Outgoing[] = [];
@@ -273,10 +269,10 @@ export const SENT_MESSAGE_MAX_BYTES = 65_528;
 /** Longer messages are sent from the draft itself, shorter ones are copied so as not to hold all of it. */
 const COPIED_MAX_BYTES = 16_384;
 
-/** One for all links: a message is begun and taken without anything in between. */
+/** All links share one: nothing else runs between the start and the end of a message. */
 let draft: Buffer | undefined;
 
-/** Memory for one message. What was written there before counts no more. */
+/** Memory for one message. Earlier contents are no longer needed. */
 function writableDraft(): Buffer {
   draft ??= Buffer.allocUnsafeSlow(SENT_MESSAGE_MAX_BYTES);
   return draft;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { boundConnections } from './bound-connections.ts';
+import { boundConnections } from './serve-console.ts';
 
 const MOST = 4;
 let server: Server;
