@@ -1,14 +1,21 @@
-import type { Postgres, RunningProcess, TemporaryFolder } from '@svc/testkit';
-import { ask } from '@svc/testkit';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  ask,
+  findProgram,
+  runProcess,
+  type Postgres,
+  type RunningProcess,
+  type TemporaryFolder,
+} from '@svc/testkit';
 import type { Workload } from './compare-workloads.ts';
-import { normalisedRow, QUERIES, type Query } from './contestants/books.ts';
+import { BOOKS_DATABASE, normalisedRow, QUERIES, type Query } from './contestants/books.ts';
 import {
   DATABASE_CONNECTIONS,
   type Contestant,
   type ContestantName,
   type Face,
 } from './contestants/contestant.ts';
-import { runPgbench } from './contestants/pgbench.ts';
 import { load, type LoadResult } from './load/wrk.ts';
 
 export interface Case {
@@ -130,4 +137,36 @@ async function checkKey({ title, url, faces }: Contestant): Promise<void> {
       throw new Error(`cannot compare: ${title}, ${face.title} answers ${status} to a call without its key`);
     }
   }
+}
+
+export function whyNoPgbench(): string | undefined {
+  if (findProgram('pgbench') !== undefined) return undefined;
+  return 'pgbench is not installed; install it (Debian: apt-get install postgresql-contrib)';
+}
+
+/** The point query by pgbench itself for so many seconds; it tells the average latency and no percentiles. */
+async function runPgbench(
+  { host, port, user, password }: Postgres,
+  folder: TemporaryFolder,
+  seconds: number,
+): Promise<{ readonly calls: number; readonly seconds: number }> {
+  const { most, parameter, sql } = QUERIES.point;
+  const script = join(folder.path, 'point.sql');
+  await writeFile(script, `\\set ${parameter} random(1, ${most})\n${sql.replace('$1', `:${parameter}`)};\n`);
+  const run = ['-n', '-Mprepared', `-c${DATABASE_CONNECTIONS}`, `-T${seconds}`, `-f${script}`];
+  const server = ['-h', host, '-p', String(port), '-U', user, BOOKS_DATABASE];
+  const { code, stdout, stderr } = await runProcess(
+    findProgram('pgbench') ?? 'pgbench',
+    [...run, ...server],
+    {
+      env: { PGPASSWORD: password },
+      withinMs: (seconds + 30) * 1000,
+    },
+  );
+  const calls = Number(/actually processed: (\d+)/.exec(stdout)?.[1]);
+  const perSecond = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
+  if (code !== 0 || !(calls > 0) || !(perSecond > 0)) {
+    throw new Error(`cannot measure with pgbench: it ended with ${code}\n${stdout}${stderr}`);
+  }
+  return { calls, seconds: calls / perSecond };
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { createReleasers, startPostgres, temporaryFolder, type Postgres, type Releasers } from '@svc/testkit';
 import { stopRequest } from '../examples/start-stop-request.ts';
 import { replacePart } from '../scripts/docs/markdown.ts';
-import { answerOf, casesOf, checkAnswers, pgbenchCase, type Case } from './compare-cases.ts';
+import { answerOf, casesOf, checkAnswers, pgbenchCase, whyNoPgbench, type Case } from './compare-cases.ts';
 import { charts } from './compare-charts.ts';
 import { documentText, type CompareDocument } from './compare-document.ts';
 import { judgeGoals } from './compare-goals.ts';
@@ -16,7 +16,6 @@ import { DATABASE_CONNECTIONS, type Contestant } from './contestants/contestant.
 import { installPeers } from './contestants/install-peers.ts';
 import { OWN_NODE } from './contestants/node-executable.ts';
 import { startFastify, startNodeHttp } from './contestants/node-servers.ts';
-import { whyNoPgbench } from './contestants/pgbench.ts';
 import { startSameTopology, whyNoSameTopology } from './contestants/same-topology/same-topology.ts';
 import { startSvc } from './contestants/svc.ts';
 import { postgresSource, startToolbox, whyNoToolbox } from './contestants/toolbox.ts';
