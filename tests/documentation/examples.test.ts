@@ -100,7 +100,7 @@ test.each(named('ini'))('the settings at %s are accepted', (_, text) => {
     GATEWAY_API_KEYS_JSON: SETTINGS.GATEWAY_API_KEYS_JSON.example,
   };
   const values = 'values' in file ? file.values : {};
-  const { GATEWAY_API_KEYS_JSON: records = '', ...requiredBesideFile } = required;
+  const { GATEWAY_API_KEYS_JSON: records, ...requiredBesideFile } = required;
   const readText = (path: string): string => {
     if (path.includes('password')) return 'secret';
     if (path.includes('headers')) return 'Authorization: Bearer secret\n';
