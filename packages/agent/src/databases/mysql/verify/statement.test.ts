@@ -60,7 +60,7 @@ test.each([
   ['select a.5for from t', /number with text|begins with a digit/],
   // What could be read in two ways.
   [String.raw`select '\' or 1`, /without its end/],
-  ["select n'a'", /directly behind a word/],
+  ["select n'a'", /directly after a word/],
   ['select 1--;', /ends with an operator/],
   ['select ?', /:name/],
   ['select a from t where b =: c', /begins no parameter/],
