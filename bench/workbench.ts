@@ -77,7 +77,7 @@ async function measure(rounds: number, saves: number): Promise<readonly Figure[]
       );
     }
     process.stderr.write(`${saves} saves\n`);
-    // The last round's: each has made the account anew, with another password.
+    // Each round makes the account again, with another password: these are of the last round.
     const file = join(folder.path, `first_${rounds - 1}`, 'capability.yaml');
     const served = await saveToServed(folder.path, file, saves);
     return [

@@ -2,7 +2,7 @@ import { startService, type Service } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readDocument } from './documents.ts';
 
-/** The order of checks as documented: a request with every fault, of which one after the other is mended. */
+/** The order of checks as documented: a request with every fault, of which one after the other is corrected. */
 const documented = [
   ...readDocument('docs/reference/http.md').text.matchAll(/^\| \d+ +\| [^|]+\| `(GATEWAY_\w+)` +\|$/gm),
 ].map(([, code]) => code);

@@ -67,7 +67,7 @@ test('replicas that are all killed are found again by all agents when they are b
   expect([report.failures, report.right]).toEqual([{}, report.sent]);
 });
 
-test('while the only agents are started anew calls wait a second, and those that nobody takes then are 503', async () => {
+test('while the only agents restart, calls wait a second, and those that no agent has taken by then are 503', async () => {
   const report = await during(async () => {
     for (const agent of fleet.agents) await agent.kill();
     const from = performance.now();

@@ -90,7 +90,7 @@ test(
 
 test('workers that are killed again and again leave no call without an end', PATIENTLY, async () => {
   const replica = first();
-  // Each call that loses its connection makes the caller dial anew, just when the primary has not noticed yet.
+  // Each call that loses its connection makes the caller dial again, just when the primary has not noticed yet.
   const report = await during(async () => {
     for (let round = 0; round < 4; round += 1) {
       await whole();

@@ -111,7 +111,7 @@ export async function firstAnswer({
   }
 }
 
-/** Likewise by `svc-agent dev`, which starts the gateway that lies beside it. */
+/** The same by `svc-agent dev`, which starts the gateway beside it. */
 export async function firstAnswerOfDev({
   root,
   within = [],

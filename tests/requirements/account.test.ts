@@ -33,7 +33,7 @@ describe('the account', { tags: ['sql:audit', 'file:database.require_readonly_ac
     expect({ code, findings }).toEqual({ code: 0, findings: [] });
   });
 
-  test('each danger is told with the statement that mends it', async () => {
+  test('each danger is reported with the statement that removes it', async () => {
     const db = database.name;
     const writer = (await database.version()) >= 140_000 ? 'pg_write_all_data' : 'pg_write_server_files';
     await database.execute(`
@@ -94,8 +94,8 @@ describe('the account', { tags: ['sql:audit', 'file:database.require_readonly_ac
     expect(required.code).toBe(2);
 
     await database.execute(findings.map(({ remedy }) => remedy).join(';\n'));
-    const mended = await checks.check(capabilities, { ...asReader(), require_readonly_account: true });
-    expect({ code: mended.code, findings: mended.findings }).toEqual({ code: 0, findings: [] });
+    const corrected = await checks.check(capabilities, { ...asReader(), require_readonly_account: true });
+    expect({ code: corrected.code, findings: corrected.findings }).toEqual({ code: 0, findings: [] });
     for (const sql of dangers) expect([sql, await attempt(sql)]).toEqual([sql, false]);
     await database.execute(`drop owned by ${reader}_team; drop role ${reader}_team`);
   });

@@ -143,7 +143,7 @@ describe('under load', { timeout: 120_000 }, () => {
   );
 
   test(
-    'a link that breaks is made anew',
+    'a link that breaks is made again',
     { tags: ['agent:reconnect', 'log:agent_disconnected'] },
     async () => {
       for (let round = 0; round < 3; round += 1) {
@@ -199,7 +199,7 @@ capabilities:
     second = await startVariant(first, (file) =>
       file
         .replaceAll('first', 'second')
-        .replace('description: Both', 'description: Both anew')
+        .replace('description: Both', 'description: Both again')
         .replace('version: 1.0.0', 'version: 2.0.0'),
     );
   });
@@ -246,7 +246,7 @@ capabilities:
         for (const name of ['shared', 'first_only', 'second_only']) {
           expect(text.split(new RegExp(`"name":"${name}"|"/api/v1/capabilities/${name}"`))).toHaveLength(2);
         }
-        expect(text).toContain('Both anew');
+        expect(text).toContain('Both again');
       }
       expect(both[0]?.json).toMatchObject({ info: { version: '2.0.0' } });
       await second.stop();

@@ -16,7 +16,7 @@ const ALLOWED = {
   'gateway standard output': [],
   'gateway standard error': [],
   'gateway metrics': [],
-  // A file that cannot be read is named, so that it can be mended.
+  // A file that cannot be read is named, so that its owner can correct it.
   'agent standard output': ['file'],
   'agent standard error': ['file'],
   'agent metrics': [],

@@ -102,7 +102,7 @@ describe.each(FAULTY_DATABASES)(
   },
 );
 
-// The page is for people: read it after every change. `npx vitest run <this file> -u` writes it anew.
+// The page is for people: read it after every change. `npx vitest run <this file> -u` writes it again.
 test('the page of all messages is as it was reviewed', { tags: PROVEN }, async () => {
   await expect(renderPage(CASES, outcomes)).toMatchFileSnapshot('faulty-configurations.expected.txt');
 });

@@ -392,7 +392,7 @@ export const requirements: readonly Requirement[] = [
     declared: 'every :name is declared and every declared parameter used',
     plan: 'plans with ModifyTable or LockRows are refused',
     volatile: 'volatile functions are refused unless listed',
-    audit: 'an account that can write is reported with the statement that mends it',
+    audit: 'an account that can write is reported with the statement that removes the grant',
     'read-only': 'each call runs READ ONLY and is rolled back',
     'one-round-trip': 'a call costs one round trip to the database',
     'inferred-types': 'a parameter that does not fit as declared is bound as the type that the SQL takes',

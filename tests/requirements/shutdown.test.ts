@@ -185,7 +185,7 @@ describe.concurrent('half a minute', { timeout: 60_000 }, () => {
   );
 
   test(
-    'a link that falls silent is given up by both sides within 28 s and made anew; no call waits for it',
+    'a link that falls silent is given up by both sides within 28 s and made again; no call waits for it',
     { tags: ['agent:reconnect', 'log:agent_disconnected', 'error:GATEWAY_AGENT_TIMEOUT'] },
     async () => {
       const port = await freePort();

@@ -271,7 +271,7 @@ describe(
   'an account that can write',
   { tags: ['file:database.require_readonly_account', 'sql:audit'] },
   () => {
-    test('is a finding with what mends it, or a failure where a reader is required', async () => {
+    test('is a finding with the statement that fixes it, or a failure where a reader is required', async () => {
       const writer = `${database.name}_writer`;
       await database.execute(`
       create role ${writer} login password 'w';
@@ -285,9 +285,9 @@ describe(
           const { code, stdout } = await runProcess(join(folder, 'svc-agent'), ['check']);
           return { code, stdout };
         };
-        const mend = `REVOKE INSERT ON TABLE public.confidential FROM ${writer}`;
+        const fix = `REVOKE INSERT ON TABLE public.confidential FROM ${writer}`;
         for (const settings of [{}, { require_readonly_account: false }]) {
-          expect(await ran(settings)).toEqual({ code: 0, stdout: expect.stringContaining(mend) });
+          expect(await ran(settings)).toEqual({ code: 0, stdout: expect.stringContaining(fix) });
         }
         const required = await ran({ require_readonly_account: true });
         expect(required).toEqual({

@@ -81,7 +81,7 @@ function post(key: string, capability: string, params: unknown, signal?: AbortSi
   });
 }
 
-/** What `meanwhile` gives, while 500 slow calls are at the agent: one that is over is made anew. */
+/** What `meanwhile` gives, while 500 slow calls are at the agent: one that is over is made again. */
 async function besideSlowCalls<T>(meanwhile: () => Promise<T>): Promise<T> {
   const stopping = new AbortController();
   setMaxListeners(2 * SLOW_CALLS, stopping.signal);

@@ -81,7 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('by keyboard alone', () => {
     await close();
   });
 
-  test('the content is skipped to, and the focus stays when figures come anew', async () => {
+  test('the content is skipped to, and the focus stays when figures are refreshed', async () => {
     const { page, close } = await watchPage(browser, scene.operator);
     await page.goto(`${scene.operator}/console/#token=${TOKEN}`);
     await page.getByText('Busiest capabilities').waitFor();

@@ -10,7 +10,7 @@ import { findTool } from './tools.testing.ts';
 
 /**
  * What Helm and kubeconform say of the charts. `npm run test:chart` installs both;
- * `npm run test:chart -- --update` writes snapshots and READMEs anew, for the diff to be looked at.
+ * `npm run test:chart -- --update` writes snapshots and READMEs again: look at the difference.
  */
 const INSTALL = 'npm run test:chart, which needs Go';
 const helm = findTool('helm', 'the tests that render the Helm charts', INSTALL);

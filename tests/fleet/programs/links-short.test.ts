@@ -52,7 +52,7 @@ test.skipIf(skipped)(
     expect(performance.now() - from).toBeLessThan(TOLD_WITHIN_MS);
     const { failures, right, sent } = await load.stop();
     expect([failures, right]).toEqual([{}, sent]);
-    // Once: whoever mends it needs no reminder each minute.
+    // Once: nobody who fixes it needs a reminder each minute.
     expect((await readFile(log, 'utf8')).split('"event":"links_short"')).toHaveLength(2);
   },
 );

@@ -96,7 +96,7 @@ describe.skipIf(skipped)('three replicas behind a name', { timeout: 90_000 }, ()
     }
   });
 
-  test('while it is dead a replica that starts anew is linked to at the addresses known before', async () => {
+  test('while it is dead a replica that starts again is linked to at the addresses known before', async () => {
     const [, second] = fleet.replicas;
     const report = await during(async () => {
       await second?.kill();

@@ -14,7 +14,7 @@ export interface Scene {
 
 export interface Fault {
   readonly name: string;
-  /** Breaks something and, where it does not mend by itself, mends it. */
+  /** Breaks something, and repairs it if it does not recover by itself. */
   readonly run: (scene: Scene) => Promise<void>;
 }
 

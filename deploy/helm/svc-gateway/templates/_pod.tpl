@@ -63,7 +63,7 @@ containers:
       httpGet: { path: /healthz, port: http, scheme: {{ $scheme }} }
       periodSeconds: 1
       failureThreshold: 60
-    # A replica without an agent is not mended by a restart.
+    # A restart does not help a replica without an agent.
     livenessProbe:
       httpGet: { path: /healthz, port: http, scheme: {{ $scheme }} }
       periodSeconds: 10

@@ -12,7 +12,7 @@ interface Retried {
   readonly waitMs: number;
 }
 
-/** That many losses in a row, each dialled anew after its wait, which fails at once. */
+/** That many losses in a row, each dialled again after its wait, which fails at once. */
 function losses(count: number, loss: Partial<Loss> = {}, random = ALMOST_ONE): Retried[] {
   const retried: Retried[] = [];
   let state: BackOff = FRESH;
@@ -99,7 +99,7 @@ describe('a gateway that says when to come back', () => {
   });
 });
 
-test('I39: a gateway that leaves is dialled anew within half a second, whatever failed before', () => {
+test('I39: a gateway that leaves is dialled again within half a second, whatever failed before', () => {
   const { state, waitMs } = afterGoAway(LONG, 60_000, 0, ALMOST_ONE);
   expect(waitMs).toBe(500);
   expect(afterLoss(state, LATER, ALMOST_ONE).waitMs, 'what failed before is not forgotten').toBe(30_000);

@@ -139,7 +139,7 @@ describe('searching', () => {
     expect(cell.keeper.held).toBe(3);
   });
 
-  test('begins anew when the gateway counts another replica', () => {
+  test('begins again when the gateway counts another replica', () => {
     const cell = cellOf();
     cell.run(HOUR);
     cell.scale(6);

@@ -148,7 +148,7 @@ describe('logging.max_files and max_size', () => {
       expect((await stat(path)).size).toBeLessThan(5000 + 250);
     }
     expect(kept).toEqual(Array.from(kept, (_, index) => last + 1 - kept.length + index));
-    // A file may just have been started anew.
+    // A file may just have been started again.
     if (maxFiles > 1) expect(kept.length).toBeGreaterThan(10);
   });
 });
@@ -213,7 +213,7 @@ describe('another program changes the file', () => {
     await expect.poll(async () => (await records()).at(-1)?.['rows'], { interval: 5 }).toBe(rows);
   }
 
-  test('moved away, removed or emptied by a program that rotates logs, it is begun anew', async () => {
+  test('moved away, removed or emptied by a program that rotates logs, it is begun again', async () => {
     const log = open();
     await written(log, 1);
     await rename(file, join(folder.path, 'moved'));

@@ -23,7 +23,7 @@ test.each<readonly [string, readonly AgentEvent[], readonly [number, number, num
   ['never connected', [lost(), lost()], [0, 0, 2]],
   ['connected', [lost(), connected('a')], [1, 0, 1]],
   ['lost', [connected('a'), lost('a'), lost()], [0, 0, 1]],
-  ['connected anew', [connected('a'), lost('a'), connected('b')], [1, 1, 0]],
+  ['connected again', [connected('a'), lost('a'), connected('b')], [1, 1, 0]],
   ['replaced before the old connection ends', [connected('a'), connected('b'), lost('a')], [1, 1, 0]],
   ['both lost', [connected('a'), connected('b'), lost('a'), lost('b')], [0, 1, 0]],
 ])('connections: %s', async (_title, events, expected) => {

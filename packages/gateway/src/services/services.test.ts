@@ -392,7 +392,7 @@ describe('what changes while the gateway runs', () => {
     expect(await statusOf('', reports.apiKey)).toBe(503);
   });
 
-  test('a file that cannot be taken changes nothing, is told of once with all its faults, and is taken when mended', async () => {
+  test('a file with faults changes nothing, is reported once with all its faults, and is taken after it was corrected', async () => {
     await start(services(inventory()));
     await connect(inventoryAgent, 'b');
     await write(services(inventory({ api_keys: [], keys: [] }), { id: '?' }));

@@ -60,7 +60,7 @@ describe('a verified token', () => {
     expect(await verifier.verify(presented)).toMatchObject({ kind: 'refused', failure: 'expired' });
   });
 
-  it('is verified anew after five minutes', async () => {
+  it('is verified again after five minutes', async () => {
     const presented = token();
     await verifier.verify(presented);
     verifier.clock.ms += 5 * MINUTE - 1;

@@ -64,7 +64,7 @@ const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 interface World {
   /** One value for each decision, again from the start when they are used up. */
   readonly jitter: readonly number[];
-  /** How late each of our timers fires, in milliseconds; used up likewise. */
+  /** How late each of our timers fires, in milliseconds; used up in the same way. */
   readonly lateness: readonly number[];
   /** When the peer says something of its own accord. */
   readonly traffic: readonly number[];

@@ -374,7 +374,7 @@ test('a macro of the file does not say what may be opened', async () => {
   await expect(read('secret.csv')).rejects.toMatchObject({ name: 'DatabaseError' });
 });
 
-test('a file that another takes the place of is opened anew, and judged anew', async () => {
+test('a file that is replaced is opened and judged again', async () => {
   const { tested, file, folder } = await openScene();
   const query = await tested.prepare(capabilityOf('select count(*)::integer as a from book'));
   const count = async (): Promise<string> => Buffer.from((await query.run(callOf())).rows).toString();

@@ -178,7 +178,7 @@ describe('a file that changes while it is open', () => {
     expect(textOf((await query.run(callOf())).rows)).toBe('[{"a":51}]');
   });
 
-  test('is judged anew when its schema changes', async () => {
+  test('is judged again when its schema changes', async () => {
     scene.execute('create view shown as select id as a from book');
     const query = await scene.driver.prepare(capabilityOf('select max(a) as a from shown'));
     const rows = async (): Promise<string> => textOf((await query.run(callOf())).rows);

@@ -56,7 +56,7 @@ export class QueryRunner {
   /** The body of the answer. Throws `Failure` and what DuckDB throws. */
   async run({ query, definition, values, forget = [] }: RunQuestion<QueryDefinition>): Promise<Buffer> {
     if (!this.#file.isCurrent()) {
-      const message = 'the file has been replaced: it is opened anew';
+      const message = 'the file has been replaced: it is opened again';
       throw new Failure({ kind: 'unavailable', message });
     }
     for (const each of forget) {

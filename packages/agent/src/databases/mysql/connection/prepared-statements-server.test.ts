@@ -27,7 +27,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     return Object.fromEntries(rows.map((row) => [String(row['Variable_name']), Number(row['Value'])]));
   }
 
-  test('a connection holds 256 statements, and prepares one anew that has made room', async () => {
+  test('a connection holds 256 statements, and prepares one again after it was dropped for another', async () => {
     const session = await open();
     for (const value of numbers(300)) expect(await select(session, value)).toEqual([[String(value)]]);
     expect(await select(session, 1)).toEqual([['1']]);
@@ -39,7 +39,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     });
   });
 
-  test('a session that was reset prepares anew', async () => {
+  test('a session that was reset prepares again', async () => {
     const session = await open();
     expect(await select(session, 1)).toEqual([['1']]);
     await session.reset();

@@ -143,8 +143,8 @@ export class MysqlSession implements PooledSession {
   }
 
   /**
-   * Has the server end a statement by itself, should nobody else do it. Set anew only where what stands there would end
-   * the statement too early or much too late, for it costs a round trip.
+   * Has the server end a statement by itself if nothing else ends it. Setting it costs a round trip, so a limit that is set
+   * already stays unless it would end the statement too early or much too late.
    */
   async limitTime(leftMs: number): Promise<void> {
     const limit = this.#limitMs;

@@ -58,7 +58,7 @@ test.each([
   expect((await warned(sql)).toSorted()).toEqual(views);
 });
 
-test('what mends it depends on the server', async () => {
+test('the advice depends on the version of the server', async () => {
   const [warning] = await database.findWarnings([capabilityOf('select id as a from nested')]);
   expect(warning?.message).toContain(
     version >= FIRST_WITH_INVOKER
