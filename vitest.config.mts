@@ -82,6 +82,9 @@ const standard: Readonly<Record<string, Options>> = {
     exclude: [database, ...processes],
     pool: 'threads',
     isolate: false,
+    // They measure how long callers wait, so they run before the others, and no more of them than processors.
+    maxWorkers: 2,
+    sequence: { groupOrder: 0 },
   },
   database: {
     include: [database],
@@ -121,9 +124,9 @@ const config: ViteUserConfig = defineConfig({
   test: {
     reporters: [new RepositoryReporter(only === undefined ? notTried : [])],
     tags: only === undefined ? requirements.map(({ id, says }) => ({ name: id, description: says })) : [],
-    sequence: { sequencer: LongFirst },
-    // All projects at once: while tests of processes wait for them and for deadlines, others compute.
-    maxWorkers: only === undefined ? 5 : 3,
+    sequence: { sequencer: LongFirst, groupOrder: 1 },
+    // All projects but the first at once: while tests of processes wait for them and for deadlines, others compute.
+    maxWorkers: only === undefined ? 4 : 3,
     // A time limit is for a test that hangs: a busy machine makes any test slow.
     testTimeout: 60_000,
     hookTimeout: 120_000,
