@@ -98,7 +98,7 @@ const PURE = [
 ];
 
 const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent)/src/';
-const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '-for-test\\.ts$', '^packages/testkit/'];
+const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '^packages/testkit/'];
 /** What the pages of the console are told: types alone. */
 const CONSOLE_DATA = '^packages/console/src/data\\.ts$';
 const SHARED = '^packages/(?:protocol|edge|identity)/';
@@ -110,7 +110,7 @@ const VERIFIERS = [`${DATABASES}[^/]+/(?:verify|audit)/`, `${DATABASES}[^/]+/ver
 const ENGINES = ['postgres', 'mysql', 'sqlite', 'duckdb'];
 
 const file = (path) => `^packages/${path.replaceAll('.', '\\.')}`;
-/** `gateway/http` is a folder, `agent/agent.ts` one of the files above the folders. */
+/** `gateway/http` is a folder, `agent/main.ts` one of the files above the folders. */
 const folder = (name) => `${file(name.replace('/', '/src/'))}${name.endsWith('.ts') ? '$' : '/'}`;
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const shipped = (pathNot = []) => ({ path: SHIPPED, pathNot: [...TEST_CODE, ...pathNot] });
@@ -236,11 +236,7 @@ export default {
       { path: '^packages/agent/src/config/', pathNot: TEST_CODE },
       {
         path: DATABASES,
-        pathNot: [
-          `${DATABASES}drivers\\.ts$`,
-          `${DATABASES}driver/`,
-          `${DATABASES}[^/]+/config/config-schema\\.ts$`,
-        ],
+        pathNot: [`${DATABASES}drivers\\.ts$`, `${DATABASES}driver/`],
       },
     ),
     forbid(

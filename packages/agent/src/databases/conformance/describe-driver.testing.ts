@@ -15,12 +15,8 @@ import { describeVerification } from './verification.testing.ts';
 /**
  * The promises that every driver keeps, tested through `driver.ts` alone.
  *
- * A new kind of database joins in three steps:
- * 1. a folder beside `postgres/` whose index exports a `Driver` and imports `./verifier.ts` dynamically, under that name;
- * 2. one line in `drivers.ts`, which makes its name a value of `database.driver`;
- * 3. a `conformance.test.ts` in its folder that calls `describeDriver(<name>, <dialect>)`; `dialect.testing.ts` says
- *    what a dialect is. It starts a real server.
- * What only this kind of database has, such as its own ways to write, its types and its faults, is tested in its folder
+ * A new kind of database calls it in a `conformance.test.ts` of its folder; `dialect.testing.ts` says what a dialect is.
+ * ARCHITECTURE.md lists what else a new database needs. What only this kind of database has, such as its own ways to write, its types and its faults, is tested in its folder
  * besides. A promise that holds for all of them belongs here, with a field of `Dialect` where their SQL differs.
  */
 export function describeDriver(

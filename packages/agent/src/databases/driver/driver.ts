@@ -37,11 +37,11 @@ export interface Driver {
   readonly engineCode?: () => OwnCode;
   /** Connects when it is first used, and again whenever a connection was lost. */
   connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
-  /** Loads what explains queries, which a running agent never needs, from `./explain/index.ts`. */
+  /** Loads what explains queries, which a running agent never needs, from `./explainer.ts`. */
   loadExplain(): Promise<Explainer>;
   /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
   loadVerifier(): Promise<Verifier>;
-  /** Loads what proposes capabilities, which a running agent never needs, from `./catalog/index.ts`. */
+  /** Loads what proposes capabilities, which a running agent never needs, from `./catalog-source.ts`. */
   loadCatalog(): Promise<CatalogSource>;
 }
 
