@@ -63,7 +63,7 @@ test('the advice depends on the version of the server', async () => {
   expect(warning?.message).toContain(
     version >= FIRST_WITH_INVOKER
       ? '; to fix it: ALTER VIEW public.nested SET (security_invoker = true)'
-      : 'from PostgreSQL 15 on',
+      : 'PostgreSQL 15 or later',
   );
 });
 
