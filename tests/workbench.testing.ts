@@ -1,4 +1,4 @@
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   ask,
@@ -47,7 +47,10 @@ export async function saveFile(
 database: { host: ${host}, port: ${port}, name: ${name}, user: ${user}, password_file: password }
 ${more}capabilities:
 ${capabilities}`;
-  await writeFile(join(folder, 'capability.yaml'), text);
+  // In one step, as editors save: a file that is being written could be taken up half written.
+  const draft = join(folder, 'capability.yaml.draft');
+  await writeFile(draft, text);
+  await rename(draft, join(folder, 'capability.yaml'));
 }
 
 type Line = Readonly<Record<string, unknown>>;

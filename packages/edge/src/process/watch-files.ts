@@ -47,7 +47,7 @@ export function watchFiles<Contents>(options: {
       return;
     }
     looking = true;
-    void lookOnce().then(() => {
+    void lookOnce().finally(() => {
       looking = false;
       if (!lookAgain || closed) return;
       lookAgain = false;
