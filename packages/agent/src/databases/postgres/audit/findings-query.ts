@@ -2,7 +2,7 @@ import type { Statement } from '../connection/pipeline.ts';
 
 export const MAX_NAMED: number = 10;
 
-/** SQL for the first of many, in the order of \`n\`, and how many more there are. */
+/** SQL for the first of many, in the order of `n`, and how many more there are. */
 export const listed = (title: string, n: string): string =>
   `string_agg(${title}, ', ' order by ${n}) filter (where ${n} <= ${MAX_NAMED}),
     case when count(*) > ${MAX_NAMED} then format(' and %s more', count(*) - ${MAX_NAMED}) end`;

@@ -20,10 +20,12 @@ export function matchColumns<Column extends { readonly name: string }, Output>(
   const faults: VerificationFault[] = [];
   const declared = new Set(capability.result.map(({ name }) => keyOf(name)));
   const byKey = new Map<string, Column>();
+  const repeated = new Set<string>();
   for (const column of columns) {
     const { name } = column;
     const key = keyOf(name);
-    if (byKey.has(key)) {
+    if (byKey.has(key) && !repeated.has(key)) {
+      repeated.add(key);
       const which = declared.has(key) ? `named ${name}` : 'of one name';
       const message = `yields two columns ${which}: rename one with AS`;
       faults.push(faultAt(capability, { message, detail: `column ${name}` }));
