@@ -21,7 +21,7 @@ export async function ping(pool: SessionPool): Promise<void> {
   });
 }
 
-/** \`create\` is for queries that answer in another way. */
+/** `create` is for queries that answer in another way. */
 export function connect(
   config: PostgresConfig,
   onChange: (change: DatabaseChange) => void,
