@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../../packages/agent/src/telemetry/events.ts';
-import type { RecordDocs } from './log-record.ts';
+import { ACCEPT_FAILED, BOUND, type RecordDocs } from './log-record.ts';
 
 const CONNECTION = 'a3f0f1de-55b2-4f2e-8f0d-1b7c0a9d4e21';
 const REPLICA = '5f0c2d7e-9b1a-4e3c-8d6f-7a2b3c4d5e6f';
@@ -7,8 +7,11 @@ const GATEWAY = 'wss://gateway.example.com/ws/agent';
 
 const WITH_IDENTITY = 'Only with `identity` in the capability file; empty when there is none.';
 
-const WHICH_DATABASE = {
-  database: 'string?: Which of `databases`.',
+const WHICH_DATABASE = { database: 'string?: Which of `databases`.' } as const;
+
+const WHICH_PROCESS = {
+  replica_id: 'string?: The replica of the gateway, where there are links to several of its processes.',
+  worker: 'number?: Which of its workers, from 0; absent likewise.',
 } as const;
 
 export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
@@ -25,20 +28,12 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   metrics_listening: {
     level: 'info',
     when: '`GET /metrics` answers; with `metrics.addr` only. Also on standard error.',
-    fields: {
-      address: 'string: The bound address.',
-      port: 'number: The bound port; the chosen one for port 0.',
-    },
+    fields: BOUND,
     example: { address: '127.0.0.1', port: 9090 },
   },
   accept_failed: {
-    level: 'warn',
-    when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on. Also on standard error.',
-    fields: {
-      address: 'string: The bound address.',
-      port: 'number: The bound port.',
-      message: 'string: What the operating system said.',
-    },
+    ...ACCEPT_FAILED,
+    when: `${ACCEPT_FAILED.when} Also on standard error.`,
     example: { address: '127.0.0.1', port: 9090, message: 'accept EMFILE' },
   },
   connected: {
@@ -47,8 +42,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     fields: {
       gateway: 'string: `gateway.url`, with the number of the replica for `{replica}`.',
       conn_id: 'string: The name of the connection; the same in the log of the gateway.',
-      replica_id: 'string?: The replica of the gateway, where there are links to several of its processes.',
-      worker: 'number?: Which of its workers, from 0; absent likewise.',
+      ...WHICH_PROCESS,
     },
     example: { gateway: GATEWAY, conn_id: CONNECTION, replica_id: REPLICA, worker: 0 },
   },
@@ -62,8 +56,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       planned:
         'boolean?: True where the agent has ended it itself, as when another takes its place at a reload; its calls are answered.',
       retry_in_ms: 'number?: Milliseconds until the next try; another connection may be sought already.',
-      replica_id: 'string?: The replica of the gateway, where there are links to several of its processes.',
-      worker: 'number?: Which of its workers, from 0; absent likewise.',
+      ...WHICH_PROCESS,
     },
     example: {
       gateway: GATEWAY,

@@ -1,6 +1,6 @@
 import type { GatewayEvent } from '../../packages/gateway/src/telemetry/events.ts';
 import { AUTH_FAILURES } from '../../packages/gateway/src/auth/auth-failure.ts';
-import type { RecordDocs } from './log-record.ts';
+import { ACCEPT_FAILED, BOUND, type RecordDocs } from './log-record.ts';
 import { code } from './markdown.ts';
 
 const REQUEST_ID = '6f1c2a5e-8a53-4a3e-9f4e-0d6b8a1f2c33';
@@ -16,18 +16,14 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     when: 'The gateway takes requests.',
     fields: {
       url: 'string: The address as a URL.',
-      address: 'string: The bound address.',
-      port: 'number: The bound port; the chosen one for port 0.',
+      ...BOUND,
     },
     example: { url: 'http://127.0.0.1:8080', address: '127.0.0.1', port: 8080 },
   },
   metrics_listening: {
     level: 'info',
     when: '`GET /metrics` answers; with `GATEWAY_METRICS_ADDR` only.',
-    fields: {
-      address: 'string: The bound address.',
-      port: 'number: The bound port; the chosen one for port 0.',
-    },
+    fields: BOUND,
     example: { address: '127.0.0.1', port: 9090 },
   },
   console_listening: {
@@ -35,8 +31,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     when: 'The console of operators can be opened; with `GATEWAY_CONSOLE_ADDR` only.',
     fields: {
       url: 'string: Where it is, without its token.',
-      address: 'string: The bound address.',
-      port: 'number: The bound port; the chosen one for port 0.',
+      ...BOUND,
     },
     example: { url: 'http://127.0.0.1:9091/console/', address: '127.0.0.1', port: 9091 },
   },
@@ -47,13 +42,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
     example: { source: '192.0.2.7' },
   },
   accept_failed: {
-    level: 'warn',
-    when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on.',
-    fields: {
-      address: 'string: The bound address.',
-      port: 'number: The bound port.',
-      message: 'string: What the operating system said.',
-    },
+    ...ACCEPT_FAILED,
     example: { address: '127.0.0.1', port: 8080, message: 'accept EMFILE' },
   },
   request: {

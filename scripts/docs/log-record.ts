@@ -37,6 +37,23 @@ export type RecordDocs<Event extends { readonly event: string }> = {
   readonly [Name in Event['event']]: RecordDoc<Extract<Event, { readonly event: Name }>>;
 };
 
+/** Where a listener of either program is bound. */
+export const BOUND = {
+  address: 'string: The bound address.',
+  port: 'number: The bound port; the chosen one for port 0.',
+} as const;
+
+/** A listener of either program. */
+export const ACCEPT_FAILED = {
+  level: 'warn',
+  when: 'A connection could not be accepted, mostly because the process may open no more files: raise the limit, and see who holds so many. At most one in a second for each listener, which goes on.',
+  fields: {
+    address: 'string: The bound address.',
+    port: 'number: The bound port.',
+    message: 'string: What the operating system said.',
+  },
+} as const;
+
 /** The same without the types of the events. */
 export interface AnyRecordDoc {
   readonly level: string;
