@@ -22,55 +22,44 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
   anchor: ANCHOR,
   queries: q,
   rows: {
-    Overview: [
-      stat(
-        'Agents not connected',
+    Overview: {
+      'Agents not connected': stat(
         'short',
         'Agents that run without a link to a gateway. Their log has the reason; 4401 is a wrong key.',
         { agents: `count(${q.value(ANCHOR, byInstance)} == 0) or vector(0)` },
-        { steps: [[1, 'red']] },
+        { red: 1 },
       ),
-      stat(
-        'Databases away',
+      'Databases away': stat(
         'short',
         'Agents that have lost a database. `database_lost` records have the reason.',
         {
           agents: `count(${q.value('svc_agent_database_up', { ...byInstance, merge: 'min' })} == 0) or vector(0)`,
         },
-        { steps: [[1, 'red']] },
+        { red: 1 },
       ),
-      stat('Calls', 'reqps', 'Calls that the chosen agents have answered.', { calls: q.rate(CALLS) }),
-      stat(
-        'Calls that wait',
+      Calls: stat('reqps', 'Calls that the chosen agents have answered.', { calls: q.rate(CALLS) }),
+      'Calls that wait': stat(
         'short',
         'Calls that wait for a slot of runtime.max_concurrent_requests, or for a connection to the database. A few now and then are normal. If calls always wait, the agent or its database is too small for the load.',
         {
           'for a slot': q.value('svc_agent_calls_queued'),
           'for a connection': q.value('svc_agent_database_waiting_calls'),
         },
-        {
-          steps: [
-            [1, 'orange'],
-            [100, 'red'],
-          ],
-        },
+        { orange: 1, red: 100 },
       ),
-      stat(
-        'Files refused',
+      'Files refused': stat(
         'short',
         'Agents that serve an older capability file, because they refuse the present one. The `reload_refused` record has every fault.',
         { agents: q.value('svc_agent_reload_refused') },
-        { steps: [[1, 'red']] },
+        { red: 1 },
       ),
-      stat(
-        'Capabilities drifted',
+      'Capabilities drifted': stat(
         'short',
         'Capabilities that no longer fit the database; the `drift` record names them. Only with runtime.reverify.',
         { capabilities: q.value('svc_agent_capabilities_drifted') },
-        { steps: [[1, 'red']] },
+        { red: 1 },
       ),
-      rows(
-        'Agents',
+      Agents: rows(
         'Each agent and its database. If all is well, Connected and Database are 1, Refused and Drifted are 0.',
         'instance',
         {
@@ -83,13 +72,12 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           Running: [q.value('svc_agent_calls_running', byInstance), 'none'],
         },
       ),
-    ],
-    Calls: [
-      lines('Calls by capability', 'reqps', 'How often each capability is called.', {
+    },
+    Calls: {
+      'Calls by capability': lines('reqps', 'How often each capability is called.', {
         '{{capability}}': q.rate(CALLS, byCapability),
       }),
-      lines(
-        'Calls that fail, by capability',
+      'Calls that fail, by capability': lines(
         'reqps',
         'By capability and code. `detail` of the `call` records has what the database said.',
         {
@@ -99,14 +87,12 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           }),
         },
       ),
-      lines(
-        'Time by capability, 95 of 100',
+      'Time by capability, 95 of 100': lines(
         's',
         'From the arrival of a call to its outcome, including waiting. `svc-agent try NAME --explain` shows why one is slow.',
         { '{{capability}}': q.quantile(0.95, DURATION, byCapability) },
       ),
-      lines(
-        'Calls that run and wait',
+      'Calls that run and wait': lines(
         'short',
         'If a queue stays, there are too few slots, or the database is too slow for the load: see "Connections to the database".',
         {
@@ -114,25 +100,22 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           'waiting {{instance}}': q.value('svc_agent_calls_queued', byInstance),
         },
       ),
-      lines('Rows by capability', 'ops', 'Rows in the results.', {
+      'Rows by capability': lines('ops', 'Rows in the results.', {
         '{{capability}}': q.rate('svc_agent_rows_total', byCapability),
       }),
-      lines(
-        'Bytes by capability',
+      'Bytes by capability': lines(
         'Bps',
         'JSON in the results. Large results are slow and expensive for models.',
         { '{{capability}}': q.rate('svc_agent_result_bytes_total', byCapability) },
       ),
-    ],
-    Database: [
-      states(
-        'Database',
+    },
+    Database: {
+      Database: states(
         'Shows 1 if there is a connection or one can be made. `database_lost` and `database_back` records have the reasons.',
         { '{{instance}}': q.value('svc_agent_database_up', { ...byInstance, merge: 'min' }) },
         { one: 'up', zero: 'away', good: 'one' },
       ),
-      lines(
-        'Connections to the database',
+      'Connections to the database': lines(
         'short',
         'At most database.max_connections. If all are busy and calls wait, raise it, or make the slow capabilities faster.',
         {
@@ -140,13 +123,12 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           'at most {{instance}}': q.value('svc_agent_database_connections_max', byInstance),
         },
       ),
-      lines('Calls that wait for a connection', 'short', 'Above 0 for minutes: the pool is used up.', {
+      'Calls that wait for a connection': lines('short', 'Above 0 for minutes: the pool is used up.', {
         '{{instance}}': q.value('svc_agent_database_waiting_calls', byInstance),
       }),
-    ],
-    'Links to gateways': [
-      lines(
-        'Links',
+    },
+    'Links to gateways': {
+      Links: lines(
         'short',
         'Links that gateways have accepted, and how many there should be. If there are fewer for minutes, a gateway cannot be reached, or gateway.max_links is too low.',
         {
@@ -154,14 +136,12 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           'wanted {{instance}}': q.value('svc_agent_links_wanted', byInstance),
         },
       ),
-      lines(
-        'Attempts by outcome',
+      'Attempts by outcome': lines(
         'ops',
         'Outcomes of attempts to make a link. `refused` is a wrong key or URL; `failed` a gateway that cannot be reached.',
         { '{{outcome}}': q.rate('svc_agent_dials_total', { by: ['outcome'] }) },
       ),
-      lines(
-        'Connections lost and refused',
+      'Connections lost and refused': lines(
         'ops',
         'Reconnections, and attempts that no gateway accepted. The log has the reasons.',
         {
@@ -169,16 +149,14 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           'not accepted {{instance}}': q.rate('svc_agent_connect_failures_total', byInstance),
         },
       ),
-    ],
-    'What is served': [
-      states(
-        'Capability file',
+    },
+    'What is served': {
+      'Capability file': states(
         'Shows 1 if the agent serves the present file. While it refuses the file, it serves the older one.',
         { '{{instance}}': q.value('svc_agent_reload_refused', { ...byInstance, merge: 'max' }) },
         { one: 'refused', zero: 'served', good: 'zero' },
       ),
-      lines(
-        'Reloads and drift',
+      'Reloads and drift': lines(
         'short',
         'Reloads of the file in an hour, by outcome, and capabilities that no longer fit the database.',
         {
@@ -186,8 +164,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           'drifted {{instance}}': q.value('svc_agent_capabilities_drifted', byInstance),
         },
       ),
-      lines(
-        'Log records lost, workers started again',
+      'Log records lost, workers started again': lines(
         'short',
         'In an hour. If log records are lost, look at the disk. If workers end, `worker_ended` records have the reason.',
         {
@@ -195,7 +172,7 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
           'workers {{instance}}': q.increase('svc_agent_worker_restarts_total', '1h', byInstance),
         },
       ),
-    ],
+    },
     Process: processRow(q, 'svc_agent_traces_dropped_total'),
   },
 };

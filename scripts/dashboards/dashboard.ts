@@ -3,12 +3,13 @@ import {
   VariableRefresh,
   VariableSort,
   type Dashboard,
-  type Panel,
   type VariableModel,
 } from '@grafana/schema';
 import type { Metric } from '@svc/edge';
 import { DATASOURCE, lines, type Unplaced } from './panels.ts';
 import type { Queries } from './queries.ts';
+
+type Rows = Readonly<Record<string, Readonly<Record<string, Unplaced>>>>;
 
 export interface DashboardParts {
   readonly uid: string;
@@ -20,7 +21,8 @@ export interface DashboardParts {
   readonly choices: Readonly<Record<string, string>>;
   /** A metric that each process has once. */
   readonly anchor: string;
-  readonly rows: Readonly<Record<string, readonly Unplaced[]>>;
+  /** Panels by their titles, by the titles of the rows. */
+  readonly rows: Rows;
   readonly queries: Queries;
 }
 
@@ -37,11 +39,8 @@ const SIZES: Readonly<Record<string, { readonly w: number; readonly h: number }>
 
 /** Every metric that no row shows has a panel in a last one, so that what is new is seen as soon as it is there. */
 export function renderDashboard(parts: DashboardParts): string {
-  const further = parts.queries.unused().map((metric) => furtherPanel(metric, parts.queries));
-  const sections = [
-    ...Object.entries(parts.rows),
-    ...(further.length === 0 ? [] : [['Further', further] as const]),
-  ];
+  const further = parts.queries.unused().map((metric) => [metric.name, furtherPanel(metric, parts.queries)]);
+  const last = further.length === 0 ? {} : { Further: Object.fromEntries(further) };
   const dashboard: Dashboard = {
     uid: parts.uid,
     title: parts.title,
@@ -69,7 +68,7 @@ export function renderDashboard(parts: DashboardParts): string {
       },
     ],
     templating: { list: variables(parts) },
-    panels: place(sections),
+    panels: place({ ...parts.rows, ...last }),
   };
   return `${JSON.stringify(dashboard, undefined, 2)}\n`;
 }
@@ -82,7 +81,7 @@ function furtherPanel({ name, type, labels, help }: Metric, queries: Queries): U
     type === 'histogram'
       ? queries.quantile(0.95, name, { by })
       : queries[type === 'counter' ? 'rate' : 'value'](name, { by });
-  return lines(name, unit, help, { [legend]: query });
+  return lines(unit, help, { [legend]: query });
 }
 
 function unitOf(name: string, type: Metric['type']): string {
@@ -133,30 +132,28 @@ function variables({ choices, anchor }: DashboardParts): VariableModel[] {
 }
 
 /** Rows from the top, their panels from the left. */
-function place(
-  sections: readonly (readonly [string, readonly Unplaced[]])[],
-): NonNullable<Dashboard['panels']> {
+function place(rows: Rows): NonNullable<Dashboard['panels']> {
   const placed: NonNullable<Dashboard['panels']> = [];
   let y = 0;
-  for (const [title, unplaced] of sections) {
+  for (const [rowTitle, panels] of Object.entries(rows)) {
     placed.push({
       type: 'row',
       id: placed.length + 1,
-      title,
+      title: rowTitle,
       collapsed: false,
       panels: [],
       gridPos: { x: 0, y: y++, w: WIDTH, h: 1 },
     });
     let x = 0;
     let height = 0;
-    for (const panel of unplaced) {
+    for (const [title, panel] of Object.entries(panels)) {
       const { w, h } = SIZES[panel.type] ?? { w: 8, h: 8 };
       if (x + w > WIDTH) {
         y += height;
         x = height = 0;
       }
-      const { type, ...rest }: Omit<Panel, 'id' | 'gridPos'> = panel;
-      placed.push({ type, id: placed.length + 1, gridPos: { x, y, w, h }, ...rest });
+      const { type, ...rest } = panel;
+      placed.push({ type, id: placed.length + 1, gridPos: { x, y, w, h }, title, ...rest });
       x += w;
       height = Math.max(height, h);
     }

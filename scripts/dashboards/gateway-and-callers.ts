@@ -32,60 +32,44 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
   anchor: ANCHOR,
   queries: q,
   rows: {
-    Overview: [
-      stat('Calls', 'reqps', 'Calls of capabilities, over REST and MCP.', { calls: q.rate(CALLS, ofCalls) }),
-      stat(
-        'Calls that fail',
+    Overview: {
+      Calls: stat('reqps', 'Calls of capabilities, over REST and MCP.', { calls: q.rate(CALLS, ofCalls) }),
+      'Calls that fail': stat(
         'percentunit',
         'Share of the calls that end with an error of the service. Above 0.1 % the objective of 99.9 % is missed; "Errors by code" shows where to look.',
         { 'calls that fail': `(${faults} or vector(0)) / ${q.rate(CALLS, ofCalls)}` },
-        {
-          steps: [
-            [0.001, 'orange'],
-            [0.0144, 'red'],
-          ],
-        },
+        { orange: 0.001, red: 0.0144 },
       ),
-      stat(
-        'Time of a call, 95 of 100',
+      'Time of a call, 95 of 100': stat(
         's',
         'The time within which 95 of 100 calls are answered. If it grows, the dashboard of the agents shows whether calls wait or the database is slow.',
         { time: q.quantile(0.95, DURATION, ofCalls) },
-        {
-          steps: [
-            [1, 'orange'],
-            [5, 'red'],
-          ],
-        },
+        { orange: 1, red: 5 },
       ),
-      stat(
-        'Agents connected',
+      'Agents connected': stat(
         'short',
         'Connections of agents to the chosen gateways, added up. At 0 every call gets 503: see the log of the agents.',
         { connections: q.value('svc_gateway_agent_connections') },
-        { base: 'red', steps: [[1, 'green']] },
+        { green: 1 },
       ),
-      stat(
-        'Gateways',
+      Gateways: stat(
         'short',
         'Gateways that Prometheus scrapes. A missing one is down or not scraped.',
         { gateways: `count(${q.value(ANCHOR, { by: ['job', 'instance'] })})` },
-        { base: 'red', steps: [[1, 'green']] },
+        { green: 1 },
       ),
-      stat(
-        'Log records lost, 1 h',
+      'Log records lost, 1 h': stat(
         'short',
         'Log records that standard output did not accept in time. Above 0 the log has gaps: look at the process that reads it.',
         { lost: q.increase('svc_gateway_log_records_lost_total', '1h') },
-        { steps: [[1, 'red']] },
+        { red: 1 },
       ),
-    ],
-    Calls: [
-      lines('Calls by capability', 'reqps', 'How often each capability is called.', {
+    },
+    Calls: {
+      'Calls by capability': lines('reqps', 'How often each capability is called.', {
         '{{capability}}': q.rate(CALLS, byCapability),
       }),
-      lines(
-        'Time of a call',
+      'Time of a call': lines(
         's',
         'Half of the calls, and 95 and 99 of 100, take at most these times, from the head of the request to the beginning of the answer.',
         {
@@ -94,32 +78,27 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
           '99 of 100': q.quantile(0.99, DURATION, ofCalls),
         },
       ),
-      lines(
-        'Errors by code',
+      'Errors by code': lines(
         'reqps',
         'Failed requests by error code. The guide Troubleshooting has an entry for each code.',
         { '{{code}}': q.rate(ERRORS, { by: ['code'] }) },
       ),
-      lines(
-        'Time by capability, 95 of 100',
+      'Time by capability, 95 of 100': lines(
         's',
         'Which capabilities are slow. `svc-agent try NAME --explain` shows why.',
         { '{{capability}}': q.quantile(0.95, DURATION, byCapability) },
       ),
-      lines(
-        'Requests by status',
+      'Requests by status': lines(
         'reqps',
         'All requests, including health checks. 499 is a caller that went away; an error over MCP is a 200.',
         { '{{status}}': q.rate(CALLS, { by: ['status'] }) },
       ),
-      lines(
-        'Requests by route',
+      'Requests by route': lines(
         'reqps',
         'Which interface is used. The route is a template; it is empty for paths that do not exist.',
         { '{{route}}': q.rate(CALLS, { by: ['route'] }) },
       ),
-      rows(
-        'Capabilities',
+      Capabilities: rows(
         'All capabilities that were called since the start of the gateways. Answers with 5xx count REST only; the dashboard of the agents has all calls by outcome.',
         'capability',
         {
@@ -132,22 +111,19 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
           '95 of 100': [q.quantile(0.95, DURATION, byCapability), 's'],
         },
       ),
-    ],
-    'Callers and keys': [
-      lines(
-        'Callers refused',
+    },
+    'Callers and keys': {
+      'Callers refused': lines(
         'reqps',
         'Requests with a wrong key (401), without permission (403) and above a rate (429). Many 401 of one `source` in the log mean that somebody guesses keys.',
         { '{{status}}': q.rate(CALLS, { by: ['status'], where: 'status=~"401|403|429"' }) },
       ),
-      lines(
-        'Keys found in the cache',
+      'Keys found in the cache': lines(
         'percentunit',
         'Share of presented API keys that were remembered as verified. If it stays low, callers send wrong keys, or there are more keys than the cache holds.',
         { share: `${cacheHits} / (${cacheHits} + ${cacheMisses})` },
       ),
-      lines(
-        'Keys being verified',
+      'Keys being verified': lines(
         'short',
         'A new key takes a slot while its bcrypt hash is compared. If all slots are busy, callers with new keys get 429.',
         {
@@ -155,8 +131,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
           'slots {{instance}}': q.value('svc_gateway_bcrypt_slots', byInstance),
         },
       ),
-      lines(
-        'Tokens',
+      Tokens: lines(
         'ops',
         "Access tokens by whether their verification was remembered, and failed fetches of issuers' keys; the log has the reasons. Empty without issuers.",
         {
@@ -165,14 +140,12 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
           'failed fetches {{instance}}': q.rate('svc_gateway_issuer_keys_fetch_failures_total', byInstance),
         },
       ),
-      lines(
-        'Shared limits',
+      'Shared limits': lines(
         'ops',
         'Leases of rate limits from Valkey. If many are unanswered, Valkey is away or slow, and each gateway keeps its limits alone. Empty without Valkey.',
         { '{{result}}': q.rate('svc_gateway_leases_total', { by: ['result'] }) },
       ),
-      states(
-        'Valkey, and files of keys',
+      'Valkey, and files of keys': states(
         'Whether Valkey answers, and whether a file of keys or services was refused. While it is refused, a key that was removed from it still works; the `keys_reload_failed` record lists the faults. Empty without Valkey and without such files.',
         {
           'Valkey of {{instance}}': q.value('svc_gateway_valkey_up', byInstance),
@@ -180,36 +153,31 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
         },
         { one: 'good', zero: 'bad', good: 'one' },
       ),
-    ],
-    'Requests and results under way': [
-      lines(
-        'Requests in flight',
+    },
+    'Requests and results under way': {
+      'Requests in flight': lines(
         'short',
         'Requests that are accepted and not yet answered. A line that only grows is a backlog: look at agents and database.',
         { '{{instance}}': q.value(ANCHOR, byInstance) },
       ),
-      lines(
-        'Calls at agents',
+      'Calls at agents': lines(
         'short',
         'Calls that agents have and have not yet answered, whether they run or wait.',
         { '{{instance}}': q.value('svc_gateway_agent_calls_in_flight', byInstance) },
       ),
-      lines(
-        'Memory for large results',
+      'Memory for large results': lines(
         'bytes',
         'Memory reserved for results that arrive or are being delivered. Slow readers hold it.',
         { '{{instance}}': q.value('svc_gateway_result_reserved_bytes', byInstance) },
       ),
-    ],
-    Agents: [
-      lines(
-        'Agents connected',
+    },
+    Agents: {
+      'Agents connected': lines(
         'short',
         'Connections of agents, by gateway. A gateway at 0 is not ready and gets no calls from its balancer.',
         { '{{instance}}': q.value('svc_gateway_agent_connections', byInstance) },
       ),
-      lines(
-        'Agents that come and go',
+      'Agents that come and go': lines(
         'ops',
         'Connections made, ended and refused a second. Refused ones are agents with a wrong key, or others: `agent_rejected` records have the reason.',
         {
@@ -218,8 +186,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
           'turned away': q.rate('svc_gateway_agent_rejections_total'),
         },
       ),
-      lines(
-        'Links',
+      Links: lines(
         'short',
         'With several gateways: the number of gateways that agents are told, the links that agents should hold and do hold, and agents that are too old for several links. If links stay missing, a balancer sends all agents to one gateway.',
         {
@@ -228,8 +195,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
           'agents with one link {{instance}}': q.value('svc_gateway_agent_single_links', byInstance),
         },
       ),
-      lines(
-        'Workers',
+      Workers: lines(
         'ops',
         'Calls that reached their agent through another worker, and workers that ended and were replaced; `worker_ended` records have the reason. Empty with one worker.',
         {
@@ -237,7 +203,7 @@ export const GATEWAY_AND_CALLERS: DashboardParts = {
           'workers replaced {{instance}}': q.rate('svc_gateway_worker_restarts_total', byInstance),
         },
       ),
-    ],
+    },
     Process: processRow(q, 'svc_gateway_traces_dropped_total'),
   },
 };

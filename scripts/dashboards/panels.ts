@@ -27,15 +27,11 @@ import type {
   Options as LineOptions,
 } from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';
 
-/** A panel without its place. */
-export type Unplaced = Omit<Panel, 'id' | 'gridPos'>;
+/** A panel without its title and place. */
+export type Unplaced = Omit<Panel, 'id' | 'gridPos' | 'title'>;
 
-/** From which values on which colour counts. */
-interface Colours {
-  readonly steps?: readonly (readonly [from: number, color: 'orange' | 'red' | 'green'])[];
-  /** Below the first step; default green. */
-  readonly base?: 'green' | 'red';
-}
+/** From which value on each colour counts; below the first it is green, or red where green is one of them. */
+type Colours = Readonly<Partial<Record<'orange' | 'red' | 'green', number>>>;
 
 /** By the name of the series, an expression; `{{label}}` in a name is the value of the label. */
 type Series = Readonly<Record<string, string>>;
@@ -47,13 +43,7 @@ const REF_IDS = 'ABCDEFGH';
  * One number, or one for each series. As for every panel, `unit` is a name of Grafana (`short` is a plain number), and
  * `description` says what the panel shows and what to do when it is not as it should be.
  */
-export function stat(
-  title: string,
-  unit: string,
-  description: string,
-  series: Series,
-  colours: Colours = {},
-): Unplaced {
+export function stat(unit: string, description: string, series: Series, colours: Colours = {}): Unplaced {
   const options: StatOptions = {
     reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
     orientation: VizOrientation.Auto,
@@ -65,11 +55,11 @@ export function stat(
     showPercentChange: false,
     percentChangeColorMode: PercentChangeColorMode.Standard,
   };
-  return panel('stat', { title, unit, description, ...colours }, options, targets(series), {});
+  return panel('stat', unit, description, options, targets(series), {}, colours);
 }
 
 /** Lines over time. */
-export function lines(title: string, unit: string, description: string, series: Series): Unplaced {
+export function lines(unit: string, description: string, series: Series): Unplaced {
   const options: LineOptions = {
     legend: {
       calcs: ['lastNotNull', 'max'],
@@ -80,7 +70,7 @@ export function lines(title: string, unit: string, description: string, series: 
     tooltip: { mode: TooltipDisplayMode.Multi, sort: SortOrder.Descending },
   };
   const custom: LineFieldConfig = { fillOpacity: 10, lineWidth: 1, spanNulls: false };
-  return panel('timeseries', { title, unit, description }, options, targets(series), {
+  return panel('timeseries', unit, description, options, targets(series), {
     min: 0,
     color: { mode: FieldColorModeId.PaletteClassic },
     custom: { ...custom },
@@ -89,7 +79,6 @@ export function lines(title: string, unit: string, description: string, series: 
 
 /** What is so or not over time: one row for each series, whose value is 1 or 0. */
 export function states(
-  title: string,
   description: string,
   series: Series,
   words: { readonly one: string; readonly zero: string; readonly good: 'one' | 'zero' },
@@ -115,12 +104,11 @@ export function states(
     ],
     custom: { ...custom },
   };
-  return panel('state-timeline', { title, unit: 'none', description }, options, targets(series), fields);
+  return panel('state-timeline', 'none', description, options, targets(series), fields);
 }
 
 /** One row for each value of the label, and a column for each expression, with its unit. */
 export function rows(
-  title: string,
   description: string,
   label: string,
   columns: Readonly<Record<string, readonly [expression: string, unit: string]>>,
@@ -134,7 +122,8 @@ export function rows(
   };
   const made = panel(
     'table',
-    { title, unit: 'short', description },
+    'short',
+    description,
     options,
     targets(Object.fromEntries(all.map(([name, [expression]]) => [name, expression]))).map((target) => ({
       ...target,
@@ -166,20 +155,16 @@ export function rows(
 
 function panel(
   type: string,
-  {
-    title,
-    unit,
-    description,
-    steps = [],
-    base = 'green',
-  }: Colours & { readonly title: string; readonly unit: string; readonly description: string },
+  unit: string,
+  description: string,
   options: object,
   queries: readonly Readonly<Record<string, unknown>>[],
   fields: FieldConfig,
+  colours: Colours = {},
 ): Unplaced {
+  const steps = Object.entries(colours).map(([color, value]) => ({ color, value }));
   return {
     type,
-    title,
     description,
     datasource: DATASOURCE,
     targets: [...queries],
@@ -190,7 +175,7 @@ function panel(
         noValue: '-',
         thresholds: {
           mode: ThresholdsMode.Absolute,
-          steps: [{ color: base, value: null }, ...steps.map(([value, color]) => ({ color, value }))],
+          steps: [{ color: 'green' in colours ? 'red' : 'green', value: null }, ...steps],
         },
         ...fields,
       },
