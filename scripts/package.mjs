@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { buildExecutables } from './bundle.mjs';
 import { install, readJson, root } from './install.mjs';
 import { makeBinaryArchives, makeExecutables } from './packages/binaries.mjs';
@@ -15,6 +14,7 @@ import { removeAtEnd, stopOnSignals } from './packages/removed-at-end.mjs';
 import { sbom } from './packages/sbom.mjs';
 import { sourceDate as readSourceDate, stage } from './packages/stage.mjs';
 import { installNfpm, makeSystemPackages } from './packages/system-packages.mjs';
+import { readOptions } from './read-options.mjs';
 
 const usage = `Usage: npm run package -- [--out DIR] [--node PATH] [--base IMAGE] [--json]
 
@@ -28,48 +28,41 @@ packages for Debian and for Red Hat and its kin, images, bills of materials, che
   --json        prints what was made and what was not as JSON
 `;
 
-process.exitCode = await main();
+const { values } = readOptions(
+  usage,
+  {
+    out: { type: 'string', default: join(root, 'dist/packages') },
+    node: { type: 'string' },
+    base: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+  { fault: faultOf },
+);
+process.exitCode = await main({ ...values, out: resolve(values.out) });
 
-async function main() {
-  let values;
-  try {
-    ({ values } = parseArgs({
-      options: {
-        out: { type: 'string', default: join(root, 'dist/packages') },
-        node: { type: 'string' },
-        base: { type: 'string' },
-        json: { type: 'boolean', default: false },
-        help: { type: 'boolean' },
-      },
-    }));
-    // A tag may be another image tomorrow.
-    if (values.base !== undefined && !/@sha256:[0-9a-f]{64}$|^oci-archive:/.test(values.base)) {
-      throw new Error('--base must end with @sha256: and a digest, or begin with oci-archive:');
-    }
-    values.out = resolve(values.out);
-    if (hasOtherFiles(values.out)) {
-      throw new Error(`${values.out} has other files than packages: name another folder`);
-    }
-  } catch (error) {
-    process.stderr.write(`cannot start: ${error.message}\n${usage}`);
-    return 2;
+function faultOf({ base, out }) {
+  // A tag may be another image tomorrow.
+  if (base !== undefined && !/@sha256:[0-9a-f]{64}$|^oci-archive:/.test(base)) {
+    return '--base must end with @sha256: and a digest, or begin with oci-archive:';
   }
-  if (values.help) {
-    process.stdout.write(usage);
-    return 0;
-  }
+  return hasOtherFiles(out)
+    ? `${resolve(out)} has other files than packages: name another folder`
+    : undefined;
+}
+
+async function main({ out, json, ...inputs }) {
   await install();
   stopOnSignals();
   const work = mkdtempSync(join(tmpdir(), 'svc-packages-'));
   // Whole or not at all.
-  const draft = `${values.out}.${process.pid}.tmp`;
+  const draft = `${out}.${process.pid}.tmp`;
   removeAtEnd(work, draft);
   try {
     mkdirSync(draft, { recursive: true });
-    const report = { ...(await makeAll({ ...values, out: draft, work })), folder: values.out };
-    rmSync(values.out, { recursive: true, force: true });
-    renameSync(draft, values.out);
-    process.stdout.write(values.json ? `${JSON.stringify(report, undefined, 2)}\n` : table(report));
+    const report = { ...(await makeAll({ ...inputs, out: draft, work })), folder: out };
+    rmSync(out, { recursive: true, force: true });
+    renameSync(draft, out);
+    process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : table(report));
     return 0;
   } catch (error) {
     process.stderr.write(`cannot make the packages: ${error.message}\n`);

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { root } from './install.mjs';
 import {
   changelogFaults,
@@ -11,6 +10,7 @@ import {
   tagText,
   versionFaults,
 } from './packages/release-texts.mjs';
+import { readOptions } from './read-options.mjs';
 
 const usage = `Usage: npm run release [-- --out DIR] [--partial]
 
@@ -21,26 +21,13 @@ NOTES.md, what changed with the checksums of all packages. It tags and publishes
   --partial  also when this machine cannot make all packages; NOTES.md names those that are missing
 `;
 
+const { values } = readOptions(usage, {
+  out: { type: 'string', default: 'dist/release' },
+  partial: { type: 'boolean', default: false },
+});
 process.exitCode = main();
 
 function main() {
-  let values;
-  try {
-    ({ values } = parseArgs({
-      options: {
-        out: { type: 'string', default: 'dist/release' },
-        partial: { type: 'boolean', default: false },
-        help: { type: 'boolean' },
-      },
-    }));
-  } catch (error) {
-    process.stderr.write(`cannot start: ${error.message}\n${usage}`);
-    return 2;
-  }
-  if (values.help) {
-    process.stdout.write(usage);
-    return 0;
-  }
   const read = (path) => readFileSync(join(root, path), 'utf8');
   const { version } = JSON.parse(read('package.json'));
   const changelog = read('CHANGELOG.md');
@@ -82,31 +69,20 @@ function changedFiles() {
 }
 
 function makePackages(out) {
-  const { status, stdout } = spawnSync(
-    process.execPath,
-    [join(root, 'scripts/package.mjs'), '--json', '--out', out],
-    {
-      cwd: root,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-      maxBuffer: 2 ** 24,
-    },
-  );
+  const { status, stdout } = spawnSync(process.execPath, ['scripts/package.mjs', '--json', '--out', out], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 2 ** 24,
+  });
   return status === 0 ? JSON.parse(stdout) : undefined;
 }
 
 /** Other versions of these can make other bytes of the same commit. */
 function toolVersions() {
-  const programs = {
-    npm: ['--version'],
-    tar: ['--version'],
-    gzip: ['--version'],
-    strip: ['--version'],
-    go: ['version'],
-    buildah: ['--version'],
-  };
-  const lines = Object.entries(programs).flatMap(([program, args]) => {
-    const { status, stdout } = spawnSync(program, args, { encoding: 'utf8' });
+  const lines = ['npm', 'tar', 'gzip', 'strip', 'go', 'buildah'].flatMap((program) => {
+    const asked = program === 'go' ? 'version' : '--version';
+    const { status, stdout } = spawnSync(program, [asked], { encoding: 'utf8' });
     return status === 0 ? [`${program}: ${stdout.split('\n')[0]}`] : [];
   });
   return [`node: ${process.version}`, ...lines];
