@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { npm, root } from '../install.mjs';
 import { need, NotMade, run } from './not-made.mjs';
@@ -34,34 +34,41 @@ const BOUNDED = ['--fetch-retries=2', '--fetch-timeout=120000'];
 
 /** Once; kept where git sees nothing. */
 async function download() {
-  need('tar');
-  const name = `node-linux-${process.arch}`;
-  const folder = join(root, '.cache/package-tools', `${name}-${VERSION}`);
+  const folder = join(root, '.cache/package-tools', `node-linux-${process.arch}-${VERSION}`);
   const node = join(folder, 'bin/node');
-  if (existsSync(node)) return node;
-  process.stderr.write(`Downloading Node.js ${VERSION} for the binaries ...\n`);
+  if (!existsSync(node)) {
+    await downloadNode(VERSION, folder, ['bin/node', 'LICENSE'], INTEGRITY[process.arch]);
+  }
+  return node;
+}
+
+/**
+ * Puts these files of a version, or of the newest of a line such as 22, into `folder`: all of them or none. They come from
+ * the registry of npm, whose packages of Node.js hold just the program. Rejects with NotMade if they cannot be had.
+ */
+export async function downloadNode(version, folder, files, integrity) {
+  if (process.platform !== 'linux') throw new NotMade('there is none for this system');
+  need('tar');
+  process.stderr.write(`Downloading Node.js ${version} ...\n`);
   const draft = `${folder}.${process.pid}.tmp`;
   removeAtEnd(draft);
   try {
     mkdirSync(draft, { recursive: true });
-    const { code, output } = await npm(['pack', '--ignore-scripts', ...BOUNDED, `${name}@${VERSION}`], draft);
-    if (code !== 0) {
-      throw new NotMade(`cannot download Node.js ${VERSION}: ${reasonOf(output)}`);
-    }
-    const tarball = join(draft, `${name}-${VERSION}.tgz`);
+    const name = `node-linux-${process.arch}@${version}`;
+    const { code, output } = await npm(['pack', '--ignore-scripts', ...BOUNDED, name], draft);
+    if (code !== 0) throw new NotMade(`cannot download Node.js ${version}: ${reasonOf(output)}`);
+    const [tarball] = readdirSync(draft).map((file) => join(draft, file));
     const digest = createHash('sha512').update(readFileSync(tarball)).digest('base64');
-    if (`sha512-${digest}` !== INTEGRITY[process.arch]) {
-      throw new Error(`${name}@${VERSION} is not the package that it was: its sha512 is ${digest}`);
+    if (integrity !== undefined && integrity !== `sha512-${digest}`) {
+      throw new Error(`${name} is not the package that it was: its sha512 is ${digest}`);
     }
-    run('tar', ['-xzf', tarball, '--strip-components=1', 'package/bin/node', 'package/LICENSE'], {
-      cwd: draft,
-    });
+    const members = files.map((file) => `package/${file}`);
+    run('tar', ['-xzf', tarball, '--strip-components=1', ...members], { cwd: draft });
     rmSync(tarball);
     renameSync(draft, folder);
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
-  return node;
 }
 
 /** npm says it among codes, advice and where its log is. */
