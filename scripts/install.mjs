@@ -19,14 +19,29 @@ export async function install() {
         'Install a current release from https://nodejs.org and run the command again.',
     );
   }
-  const reason = whyInstall();
+  await installIn('.', 'dependencies', 'the first time takes up to a minute', ['--include=dev']);
+}
+
+/**
+ * Makes node_modules in `folder`, relative to the root, what the lock file there says. Says on standard error what it
+ * installs and why, with `note`, and ends the process with code 1 when it fails.
+ */
+export async function installIn(folder, what, note, options = []) {
+  const reason = whyInstall(folder);
   if (reason === undefined) return;
-  const started = Date.now();
-  process.stderr.write(`Installing dependencies (${reason}); the first time takes up to a minute ...\n`);
+  const started = performance.now();
+  process.stderr.write(`Installing ${what} (${reason}); ${note} ...\n`);
   // A user's own settings must not leave out the tools or the platform's binaries.
-  const { code, output } = await npm(['ci', '--include=dev', '--include=optional']);
-  if (code !== 0) fail(1, `${output}\ncannot install the dependencies: npm ended with ${code}, see above.`);
-  process.stderr.write(`Installed dependencies in ${((Date.now() - started) / 1000).toFixed(1)} s\n`);
+  const { code, output } = await npm(['ci', ...options, '--include=optional'], join(root, folder));
+  // npm ends with 0 without what is optional and cannot be had. The repository itself can do without.
+  if (code !== 0 || (folder !== '.' && whyInstall(folder) !== undefined)) {
+    fail(1, `${output}\ncannot install ${what}: npm ended with ${code}, see above.`);
+  }
+  process.stderr.write(`Installed ${what} in ${seconds(started)}\n`);
+}
+
+export function seconds(since) {
+  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
 }
 
 /** The oldest Node.js that works, as `20.19`; package.json's `engines.node` is the only place that says so. */
@@ -54,11 +69,11 @@ function isAtLeast(version, floor) {
  * npm records what it installed in node_modules/.package-lock.json, last of all. The two files are compared
  * by content: times say nothing after a clone, a checkout or a restored cache.
  */
-function whyInstall() {
-  const wanted = readJson('package-lock.json').packages;
+function whyInstall(folder) {
+  const wanted = readJson(`${folder}/package-lock.json`).packages;
   let installed;
   try {
-    installed = readJson('node_modules/.package-lock.json').packages;
+    installed = readJson(`${folder}/node_modules/.package-lock.json`).packages;
   } catch {
     return 'node_modules is missing or incomplete';
   }
@@ -76,45 +91,39 @@ function whyInstall() {
 
 function isForOtherMachine(entry) {
   if (entry.optional !== true && entry.devOptional !== true) return false;
-  const named = entry.os !== undefined || entry.cpu !== undefined;
-  const fits =
-    named &&
-    entry.libc === undefined &&
-    (entry.os === undefined || entry.os.includes(process.platform)) &&
-    (entry.cpu === undefined || entry.cpu.includes(process.arch));
-  return !fits;
+  // npm leaves out what is optional for other reasons, too.
+  if (entry.libc !== undefined || (entry.os ?? entry.cpu) === undefined) return true;
+  const { os = process.platform, cpu = process.arch } = entry;
+  return ![os].flat().includes(process.platform) || ![cpu].flat().includes(process.arch);
 }
 
 /** Runs npm in `folder`; resolves to its exit code and all that it wrote. */
 export function npm(args, folder = root) {
   const cli = process.env.npm_execpath;
+  const options = { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] };
   const child =
     cli !== undefined && basename(cli) === 'npm-cli.js'
-      ? spawn(process.execPath, [cli, ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-      : spawn('npm', args, {
-          cwd: folder,
-          stdio: ['ignore', 'pipe', 'pipe'],
-          shell: process.platform === 'win32',
-        });
+      ? spawn(process.execPath, [cli, ...args], options)
+      : spawn('npm', args, { ...options, shell: process.platform === 'win32' });
   const interrupted = (signal) => {
     child.kill(signal);
     process.exit(1);
   };
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  return ended(child).finally(() => process.off('SIGINT', interrupted).off('SIGTERM', interrupted));
+}
+
+/** Resolves, when the child has ended, to its exit code or signal and all that it wrote. */
+export function ended(child) {
+  let output = '';
+  const collect = (text) => (output += text);
+  child.stdout.setEncoding('utf8').on('data', collect);
+  child.stderr.setEncoding('utf8').on('data', collect);
   return new Promise((resolve) => {
-    let output = '';
-    const collect = (chunk) => (output += chunk);
-    const finish = (code) => {
-      process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
-      resolve({ code, output });
-    };
-    child.stdout.on('data', collect);
-    child.stderr.on('data', collect);
-    child.on('error', (error) => {
-      output += `cannot run npm: ${error.message}`;
-      finish(1);
+    child.on('error', ({ message }) => {
+      resolve({ code: 1, output: `${output}cannot run ${child.spawnfile}: ${message}` });
     });
-    child.on('close', (code, signal) => finish(code ?? signal));
+    child.on('close', (code, signal) => resolve({ code: code ?? signal, output }));
   });
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { buildExecutables } from './bundle.mjs';
-import { install, npm, readJson, root } from './install.mjs';
+import { install, installIn, readJson, root, seconds } from './install.mjs';
 import { readOptions } from './read-options.mjs';
 
 const folder = 'tests/mcp-conformance';
@@ -30,7 +30,11 @@ async function main() {
   const started = performance.now();
   await install();
   await buildExecutables();
-  await installPrograms();
+  // Without scripts: nothing in there needs one, and this Node.js may be older than the programs ask for.
+  await installIn(folder, 'the MCP conformance suite and the MCP Inspector', 'some 330 MB', [
+    '--ignore-scripts',
+    '--engine-strict=false',
+  ]);
   // Its cache would stay in the temporary folder.
   process.env.TSX_DISABLE_CACHE = '1';
   const { register } = await import('tsx/esm/api');
@@ -47,42 +51,4 @@ function nodeProgram() {
     return join(root, folder, 'node_modules', nodePackage, 'bin/node');
   }
   return Number(process.versions.node.split('.')[0]) >= nodeMajor ? process.execPath : undefined;
-}
-
-async function installPrograms() {
-  if (isInstalled()) return;
-  const started = performance.now();
-  process.stderr.write('Installing the MCP conformance suite and the MCP Inspector (some 330 MB) ...\n');
-  // Without scripts: nothing in there needs one, and this Node.js may be older than the programs ask for.
-  const { code, output } = await npm(
-    ['ci', '--include=optional', '--ignore-scripts', '--engine-strict=false'],
-    join(root, folder),
-  );
-  if (code !== 0 || !isInstalled()) {
-    process.stderr.write(
-      `${output}\ncannot install what ${folder} needs: npm ended with ${code}, see above.\n`,
-    );
-    process.exit(1);
-  }
-  process.stderr.write(`Installed them in ${seconds(started)}\n`);
-}
-
-/** npm writes its record of what it installed last of all. */
-function isInstalled() {
-  const wanted = readJson(`${folder}/package-lock.json`).packages;
-  let installed;
-  try {
-    installed = readJson(`${folder}/node_modules/.package-lock.json`).packages;
-  } catch {
-    return false;
-  }
-  return Object.entries(wanted).every(([path, { version, optional }]) => {
-    if (path === '') return true;
-    const mayBeAbsent = optional === true && path !== `node_modules/${nodePackage}`;
-    return installed[path] === undefined ? mayBeAbsent : installed[path].version === version;
-  });
-}
-
-function seconds(since) {
-  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
 }

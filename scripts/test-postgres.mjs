@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { buildExecutables } from './bundle.mjs';
-import { install, npm, readJson, root } from './install.mjs';
+import { ended, install, installIn, readJson, root, seconds } from './install.mjs';
 import { chosenOf, readOptions, unknownOnly } from './read-options.mjs';
+import { VITEST } from './vitest.mjs';
 
 const folder = 'tests/postgres-versions';
 const machine = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
@@ -22,6 +22,8 @@ const PROGRAMS = [
 ];
 /** Many of these tests wait for the server, which leaves a core to another version. */
 const atOnce = 2;
+/** What stands for the last line of vitest, and for its three counts, when it is missing. */
+const UNFINISHED = ['did not finish', 0, 1, 0];
 
 const usage = `Usage: npm run test:postgres [-- --only 13,16]
 
@@ -44,7 +46,7 @@ async function main() {
   const majors = chooseMajors();
   await install();
   await buildExecutables();
-  await installVersions(majors);
+  await installIn(folder, 'PostgreSQL', 'some 60 MB each version');
   const started = performance.now();
   const outcomes = [];
   const rest = majors.entries();
@@ -79,69 +81,27 @@ function chooseMajors() {
   return chosenOf(values.only, known);
 }
 
-async function installVersions(majors) {
-  const { packages } = readJson(`${folder}/package-lock.json`);
-  const isThere = (major) => {
-    const path = `node_modules/postgres-${major}-${machine}`;
-    try {
-      return readJson(`${folder}/${path}/package.json`).version === packages[path].version;
-    } catch {
-      return false;
-    }
-  };
-  if (majors.every(isThere)) return;
-  const started = performance.now();
-  process.stderr.write(`Installing PostgreSQL ${majors.join(', ')} (some 60 MB each version) ...\n`);
-  const { code, output } = await npm(['ci', '--include=optional'], join(root, folder));
-  if (code !== 0 || !majors.every(isThere)) {
-    process.stderr.write(
-      `${output}\ncannot install PostgreSQL in ${folder}: npm ended with ${code}, see above.\n`,
-    );
-    process.exit(1);
-  }
-  process.stderr.write(`Installed them in ${seconds(started)}\n`);
-}
-
 /** Shows what vitest wrote only when something failed. */
 async function testOn(major, oldest) {
   const started = performance.now();
   process.stderr.write(`PostgreSQL ${major} ...\n`);
-  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const files = major === oldest ? [...DATABASE, ...PROGRAMS] : DATABASE;
-  const { code, output } = await run(process.execPath, [vitest, 'run', ...files], {
-    SVC_TEST_POSTGRES: major,
-  });
-  if (code !== 0 && !stopped) process.stdout.write(output);
-  const skipped = output.split('\n').filter((line) => /^ {3}\S.* > /.test(line));
-  const counts = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(output)?.slice(1).map(Number);
-  const [passed, failed] = counts ?? [];
-  const result =
-    counts === undefined ? 'did not finish' : `${passed} passed, ${failed} failed, ${counts[2]} skipped`;
-  const line = `PostgreSQL ${major}  ${result}  ${seconds(started)}`;
-  process.stderr.write(`${[line, ...skipped.map((name) => `  skipped: ${name.trim()}`)].join('\n')}\n`);
-  return { code, counts: counts ?? [0, 1, 0], line };
-}
-
-function run(command, args, env) {
   // A group of its own: Ctrl-C reaches it once, through us.
-  const child = spawn(command, args, {
+  const child = spawn(process.execPath, [VITEST, 'run', ...files], {
     cwd: root,
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env, NO_COLOR: '1', FORCE_COLOR: '0' },
+    env: { ...process.env, SVC_TEST_POSTGRES: major, NO_COLOR: '1', FORCE_COLOR: '0' },
   });
   children.add(child);
-  let output = '';
-  const collect = (chunk) => (output += chunk);
-  child.stdout.setEncoding('utf8').on('data', collect);
-  child.stderr.setEncoding('utf8').on('data', collect);
-  return new Promise((resolve) => {
-    child.once('error', (error) => (output += error.message));
-    child.once('close', (code, signal) => {
-      children.delete(child);
-      resolve({ code: code ?? signal, output });
-    });
-  });
+  const { code, output } = await ended(child);
+  children.delete(child);
+  if (code !== 0 && !stopped) process.stdout.write(output);
+  const skipped = output.split('\n').filter((line) => /^ {3}\S.* > /.test(line));
+  const [result, ...counts] = /^(\d+) passed, (\d+) failed, (\d+) skipped$/m.exec(output) ?? UNFINISHED;
+  const line = `PostgreSQL ${major}  ${result}  ${seconds(started)}`;
+  process.stderr.write(`${[line, ...skipped.map((name) => `  skipped: ${name.trim()}`)].join('\n')}\n`);
+  return { code, counts: counts.map(Number), line };
 }
 
 /** One line over all versions, as the reporter writes it for one. */
@@ -150,8 +110,4 @@ function total(outcomes) {
     outcomes.reduce((sum, { counts }) => sum + counts[index], 0),
   );
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
-}
-
-function seconds(since) {
-  return `${((performance.now() - since) / 1000).toFixed(1)} s`;
 }
