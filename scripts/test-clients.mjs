@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { buildExecutables } from './bundle.mjs';
-import { install, root } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
+import { root } from './install.mjs';
 import { readOptions } from './read-options.mjs';
 import { createTools } from './tools.mjs';
 import { runVitest } from './vitest.mjs';
@@ -11,8 +11,7 @@ Calls many changed capabilities with clients that were generated before the chan
 change compatible: with openapi-typescript and openapi-fetch, and with openapi-python-client. oasdiff gives a second opinion.
 SVC_SEED=<number> repeats a run.
 `);
-await install();
-await buildExecutables();
+await installAndBuild();
 const tools = createTools(join(root, '.cache/client-tools'));
 tools.installWithGo({ oasdiff: 'github.com/oasdiff/oasdiff@v1.35.0' });
 tools.installWithPip('openapi-python-client', 'openapi-python-client==0.29.1');

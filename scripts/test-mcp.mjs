@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { buildExecutables } from './bundle.mjs';
-import { install, installIn, readJson, root, seconds } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
+import { installIn, readJson, root, seconds } from './install.mjs';
 import { readOptions } from './read-options.mjs';
 
 const folder = 'tests/mcp-conformance';
@@ -28,8 +28,7 @@ async function main() {
     return 0;
   }
   const started = performance.now();
-  await install();
-  await buildExecutables();
+  await installAndBuild();
   // Without scripts: nothing in there needs one, and this Node.js may be older than the programs ask for.
   await installIn(folder, 'the MCP conformance suite and the MCP Inspector', 'some 330 MB', [
     '--ignore-scripts',

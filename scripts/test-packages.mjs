@@ -1,5 +1,4 @@
-import { buildExecutables } from './bundle.mjs';
-import { install } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
 import { findNode } from './packages/node-binary.mjs';
 import { NotMade } from './packages/not-made.mjs';
 import { installNfpm } from './packages/system-packages.mjs';
@@ -11,8 +10,7 @@ readOptions(`Usage: npm run test:packages
 Makes the packages twice and compares them, looks into each, and installs each where there is nothing else, up to the
 first call that is answered. As root on Debian it needs buildah, debootstrap, lintian, rpm and Go; it says what it skips.
 `);
-await install();
-await buildExecutables();
+await installAndBuild();
 // Once, before both runs that need them.
 for (const prepare of [findNode, installNfpm]) {
   try {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { buildExecutables } from './bundle.mjs';
-import { ended, install, installIn, readJson, root, seconds } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
+import { ended, installIn, readJson, root, seconds } from './install.mjs';
 import { chosenOf, readOptions, unknownOnly } from './read-options.mjs';
 import { VITEST } from './vitest.mjs';
 
@@ -44,8 +44,7 @@ process.exitCode = await main();
 
 async function main() {
   const majors = chooseMajors();
-  await install();
-  await buildExecutables();
+  await installAndBuild();
   await installIn(folder, 'PostgreSQL', 'some 60 MB each version');
   const started = performance.now();
   const outcomes = [];

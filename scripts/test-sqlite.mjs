@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildExecutables } from './bundle.mjs';
-import { install, root } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
+import { root } from './install.mjs';
 import { downloadNode } from './packages/node-binary.mjs';
 import { chosenOf, readOptions, unknownOnly } from './read-options.mjs';
 import { VITEST } from './vitest.mjs';
@@ -21,8 +21,7 @@ const { values, positionals } = readOptions(
   { only: { type: 'string' } },
   { allowPositionals: true, fault: ({ only }) => unknownOnly(only, NODE_LINES) },
 );
-await install();
-await buildExecutables();
+await installAndBuild();
 const programs = [];
 for (const line of chosenOf(values.only, NODE_LINES)) {
   const folder = join(root, '.cache/sqlite-nodes', line);

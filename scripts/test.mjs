@@ -1,5 +1,4 @@
-import { buildExecutables } from './bundle.mjs';
-import { install } from './install.mjs';
+import { installAndBuild } from './bundle.mjs';
 import { installedServers } from './mysql-servers.mjs';
 import { runVitest } from './vitest.mjs';
 
@@ -7,8 +6,7 @@ import { runVitest } from './vitest.mjs';
 const [first = '', ...rest] = process.argv.slice(2);
 const project = /^--programs=(\w+)$/.exec(first)?.[1];
 
-await install();
-await buildExecutables();
+await installAndBuild();
 if (project === undefined) process.env.SVC_TEST_ENGINES = enginesHere().join(',');
 await runVitest(project === undefined ? process.argv.slice(2) : rest, project);
 
