@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Keys, KeyUse, OfferedCapability } from '../data.ts';
-import { Scroll } from './table.tsx';
+import { Table } from './table.tsx';
 
 /** More rows would be drawn with each poll, and nobody would read them. */
 const ROWS_MAX = 100;
@@ -20,35 +20,24 @@ export function KeyMatrix({ keys, capabilities }: Keys): JSX.Element {
               Capability <input value={part} onInput={({ currentTarget }) => setPart(currentTarget.value)} />
             </label>
           </p>
-          <Scroll name="Who may call what">
-            <table class="matrix">
-              <caption>
-                {found.length > ROWS_MAX
-                  ? `The first ${ROWS_MAX} of ${found.length} capabilities`
-                  : `${found.length} capabilities`}
-              </caption>
-              <thead>
-                <tr>
-                  <th scope="col">Capability</th>
-                  {keys.map((key) => (
-                    <th scope="col" key={nameOf(key)} dir="auto">
-                      {nameOf(key)}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {found.slice(0, ROWS_MAX).map((capability) => (
-                  <tr key={nameOf(capability)}>
-                    <th scope="row">{nameOf(capability)}</th>
-                    {keys.map((key) => (
-                      <td key={nameOf(key)}>{mayCall(key, capability) ? 'yes' : '–'}</td>
-                    ))}
-                  </tr>
+          <Table
+            name="Who may call what"
+            caption={
+              found.length > ROWS_MAX
+                ? `The first ${ROWS_MAX} of ${found.length} capabilities`
+                : `${found.length} capabilities`
+            }
+            heads={['Capability', ...keys.map(nameOf)]}
+          >
+            {found.slice(0, ROWS_MAX).map((capability) => (
+              <tr key={nameOf(capability)}>
+                <th scope="row">{nameOf(capability)}</th>
+                {keys.map((key) => (
+                  <td key={nameOf(key)}>{mayCall(key, capability) ? 'yes' : '–'}</td>
                 ))}
-              </tbody>
-            </table>
-          </Scroll>
+              </tr>
+            ))}
+          </Table>
         </>
       )}
     </details>

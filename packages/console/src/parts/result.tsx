@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { milliseconds } from '../format.ts';
-import { Scroll } from './table.tsx';
+import { Table } from './table.tsx';
 
 export interface Outcome {
   readonly status: number;
@@ -53,31 +53,17 @@ export function Result({ status, text, ms }: Outcome): JSX.Element {
 function RowTable({ rows }: Required<Pick<Answer, 'rows'>>): JSX.Element {
   const columns = Object.keys(rows[0] ?? {});
   return (
-    <Scroll name="Rows">
-      <table>
-        <caption>Rows</caption>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th scope="col" key={column} dir="auto">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, at) => (
-            <tr key={at}>
-              {columns.map((column) => (
-                <td key={column} dir="auto">
-                  <Cell value={row[column]} />
-                </td>
-              ))}
-            </tr>
+    <Table name="Rows" caption="Rows" heads={columns}>
+      {rows.map((row, at) => (
+        <tr key={at}>
+          {columns.map((column) => (
+            <td key={column} dir="auto">
+              <Cell value={row[column]} />
+            </td>
           ))}
-        </tbody>
-      </table>
-    </Scroll>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -1,35 +1,24 @@
 import type { ComponentChildren, JSX } from 'preact';
 
-interface ScrollProps {
+interface Props {
   /** What it is, for screen readers. */
   readonly name: string;
+  readonly caption?: ComponentChildren;
+  readonly heads?: readonly string[];
   readonly children: ComponentChildren;
 }
 
-/** A region that scrolls if its contents do not fit. The keyboard can reach it. */
-export function Scroll({ name, children }: ScrollProps): JSX.Element {
+/** A table in a region that scrolls if it does not fit. The keyboard can reach it. */
+export function Table({ name, caption, heads, children }: Props): JSX.Element {
   return (
     <div class="scroll" role="region" aria-label={name} tabIndex={0}>
-      {children}
-    </div>
-  );
-}
-
-interface TableProps extends ScrollProps {
-  readonly caption?: ComponentChildren;
-  readonly heads?: readonly string[];
-}
-
-export function Table({ name, caption, heads, children }: TableProps): JSX.Element {
-  return (
-    <Scroll name={name}>
       <table>
         {caption !== undefined && <caption>{caption}</caption>}
         {heads !== undefined && (
           <thead>
             <tr>
-              {heads.map((head) => (
-                <th scope="col" key={head}>
+              {heads.map((head, at) => (
+                <th scope="col" key={at} dir="auto">
                   {head}
                 </th>
               ))}
@@ -38,6 +27,6 @@ export function Table({ name, caption, heads, children }: TableProps): JSX.Eleme
         )}
         <tbody>{children}</tbody>
       </table>
-    </Scroll>
+    </div>
   );
 }
