@@ -6,24 +6,19 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 export interface SimulatedAgent {
   start(): void;
-  readonly held: number;
-  readonly wanted: number;
   readonly dials: number;
   /** Connections that were left at the challenge, since the agent had that link. */
   readonly duplicates: number;
-  readonly shortTold: number;
 }
 
-/** The way to a gateway, for a connection that is made now; undefined where nobody answers, silently or at once. */
-type Route = (target: Target) => Gateway | 'refused' | 'silent';
-
-export interface AgentOptions {
+interface AgentOptions {
   readonly clock: VirtualClock;
   readonly source: string;
   readonly service: number;
   readonly namesReplicas: boolean;
   readonly maxLinks: number;
-  readonly route: Route;
+  /** The way to a gateway, for a connection that is made now; or how nobody answers: with a refusal, or not at all. */
+  readonly route: (target: Target) => Gateway | 'refused' | 'silent';
   /** All addresses of the name; undefined while nobody answers. */
   readonly resolve: () => readonly string[] | undefined;
   readonly wayMs: () => number;
@@ -41,10 +36,8 @@ const NOTICED_MS = { least: 10_000, most: 28_000 };
 /** The real keeper of links, on a virtual clock and network. */
 export function createAgent(options: AgentOptions): SimulatedAgent {
   const { clock, route, random, wayMs } = options;
+  const agent = { start, dials: 0, duplicates: 0 };
   let timer = 0;
-  let dials = 0;
-  let duplicates = 0;
-  let shortTold = 0;
   const connections = new Map<number, () => void>();
 
   const keeper: LinkKeeper = createLinkKeeper({
@@ -52,7 +45,7 @@ export function createAgent(options: AgentOptions): SimulatedAgent {
     maxLinks: options.maxLinks,
     resolveIntervalMs: RESOLVE_INTERVAL_MS,
     dial(id, target) {
-      dials++;
+      agent.dials++;
       const to = route(target);
       if (to === 'refused') clock.after(2 * wayMs(), () => closed(id, 0));
       else if (to === 'silent') clock.after(DIAL_TIMEOUT_MS, () => closed(id, 0));
@@ -64,7 +57,7 @@ export function createAgent(options: AgentOptions): SimulatedAgent {
         keeper.resolved(clock.now, options.resolve());
         sleep();
       }),
-    onShort: () => void shortTold++,
+    onShort: () => {},
     random,
   });
 
@@ -82,6 +75,11 @@ export function createAgent(options: AgentOptions): SimulatedAgent {
       const heldMs = welcomedAt === undefined ? 0 : clock.now - welcomedAt;
       closed(id, heldMs, end);
     };
+    const tellKeeper = (tell: () => void): void => {
+      if (isOver) return;
+      tell();
+      sleep();
+    };
     const end: AgentEnd = {
       source: options.source,
       service: options.service,
@@ -91,25 +89,15 @@ export function createAgent(options: AgentOptions): SimulatedAgent {
         sleep();
         if (wanted) return true;
         isOver = true;
-        duplicates++;
+        agent.duplicates++;
         return false;
       },
       welcomed(fleet) {
-        if (isOver) return;
-        welcomedAt = clock.now;
-        keeper.welcomed(clock.now, id, fleet);
-        sleep();
+        if (!isOver) welcomedAt = clock.now;
+        tellKeeper(() => keeper.welcomed(clock.now, id, fleet));
       },
-      fleetChanged(fleet) {
-        if (isOver) return;
-        keeper.fleetChanged(clock.now, id, fleet);
-        sleep();
-      },
-      goingAway() {
-        if (isOver) return;
-        keeper.goingAway(clock.now, id);
-        sleep();
-      },
+      fleetChanged: (fleet) => tellKeeper(() => keeper.fleetChanged(clock.now, id, fleet)),
+      goingAway: () => tellKeeper(() => keeper.goingAway(clock.now, id)),
       ended: over,
       fellSilent: () =>
         clock.after(NOTICED_MS.least + random() * (NOTICED_MS.most - NOTICED_MS.least), () => over()),
@@ -137,25 +125,10 @@ export function createAgent(options: AgentOptions): SimulatedAgent {
     });
   }
 
-  return {
-    start() {
-      keeper.start(clock.now);
-      sleep();
-    },
-    get held() {
-      return keeper.held;
-    },
-    get wanted() {
-      return keeper.wanted;
-    },
-    get dials() {
-      return dials;
-    },
-    get duplicates() {
-      return duplicates;
-    },
-    get shortTold() {
-      return shortTold;
-    },
-  };
+  function start(): void {
+    keeper.start(clock.now);
+    sleep();
+  }
+
+  return agent;
 }

@@ -8,21 +8,9 @@ import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 export const WAYS = ['addresses', 'numbers', 'random', 'least', 'source'] as const;
 export type Way = (typeof WAYS)[number];
 
-export interface CellOptions {
-  readonly seed: number;
-  readonly agents: number;
-  readonly replicas: number;
-  readonly linksPerReplica: number;
-  readonly way: Way;
-  /** How many agents have one source address, as behind a NAT. */
-  readonly agentsPerSource: number;
-}
-
 /** A place of a replica: a pod, or a machine. */
 interface Slot {
-  readonly number: number;
   readonly gateway: Gateway;
-  readonly startedAt: number;
   /** Whether callers are sent there. */
   isReady: boolean;
 }
@@ -48,6 +36,8 @@ export interface Cell {
 }
 
 const SERVICES = 100;
+const EACH_SERVICE = Array.from({ length: SERVICES }, (_, service) => service);
+const LINKS_PER_REPLICA = 1;
 /** From one end to the other: 20 ms there and back, half as much again at most. */
 const WAY_MS = 10;
 /** How often replicas look how many there are. */
@@ -55,8 +45,15 @@ const COUNT_MS = 5000;
 const READY_AFTER_MS = 15_000;
 const NO_NEW_SERVICE_MS = 2000;
 
-export function createCell(options: CellOptions): Cell {
-  const { way, linksPerReplica } = options;
+export function createCell(options: {
+  readonly seed: number;
+  readonly agents: number;
+  readonly replicas: number;
+  readonly way: Way;
+  /** How many agents have one source address, as behind a NAT. */
+  readonly agentsPerSource: number;
+}): Cell {
+  const { way } = options;
   const random = createRandom(options.seed);
   const clock = createVirtualClock();
   const wayMs = (): number => WAY_MS * (1 + random() / 2);
@@ -67,17 +64,17 @@ export function createCell(options: CellOptions): Cell {
   let ids = 0;
   let next = 0;
 
-  const serving = (): readonly Slot[] =>
-    [...slots.values()].filter(({ gateway }) => gateway.state === 'serving');
+  const gateways = (): readonly Gateway[] => [...slots.values()].map(({ gateway }) => gateway);
+  const serving = (): readonly Gateway[] => gateways().filter(({ state }) => state === 'serving');
   /** An address is of one replica only, also where the next one has its number. */
   const addresses = (): ReadonlyMap<string, Gateway> =>
     frozen ??
     new Map(
-      [...slots.values()]
-        .filter(({ gateway }) => gateway.state !== 'gone')
-        .map(({ gateway }) => [gateway.replicaId, gateway]),
+      gateways()
+        .filter(({ state }) => state !== 'gone')
+        .map((gateway) => [gateway.replicaId, gateway]),
     );
-  const fleet = () => ({ replicaCount: Math.max(1, addresses().size), linksPerReplica });
+  const fleet = () => ({ replicaCount: Math.max(1, addresses().size), linksPerReplica: LINKS_PER_REPLICA });
 
   function reach(gateway: Gateway | undefined): Gateway | 'refused' | 'silent' {
     if (gateway === undefined) return 'refused';
@@ -86,7 +83,7 @@ export function createCell(options: CellOptions): Cell {
   }
 
   function balanced(source: string): Gateway | 'refused' {
-    const candidates = serving().map(({ gateway }) => gateway);
+    const candidates = serving();
     const fewest = Math.min(...candidates.map(({ connections }) => connections));
     const least = candidates.filter(({ connections }) => connections === fewest);
     const from = way === 'least' ? least : candidates;
@@ -111,18 +108,17 @@ export function createCell(options: CellOptions): Cell {
   function addReplica(number = next): void {
     next = Math.max(next, number + 1);
     const gateway = createGateway({ replicaId: `replica-${ids++}`, clock, fleet: fleet(), wayMs });
-    const slot: Slot = { number, gateway, startedAt: clock.now, isReady: false };
+    const slot: Slot = { gateway, isReady: false };
     slots.set(number, slot);
     let services = 0;
-    let newServiceAt = clock.now;
+    const startedAt = clock.now;
+    let newServiceAt = startedAt;
     const settle = (): void => {
-      const now = Array.from({ length: SERVICES }, (_, service) => gateway.linksOf(service)).filter(
-        Boolean,
-      ).length;
+      const now = EACH_SERVICE.filter((service) => gateway.linksOf(service) > 0).length;
       if (now > services) newServiceAt = clock.now;
       services = now;
       const isSettled = services > 0 && clock.now - newServiceAt >= NO_NEW_SERVICE_MS;
-      if (isSettled || clock.now - slot.startedAt >= READY_AFTER_MS) slot.isReady = true;
+      if (isSettled || clock.now - startedAt >= READY_AFTER_MS) slot.isReady = true;
       else clock.after(250, settle);
     };
     settle();
@@ -150,14 +146,14 @@ export function createCell(options: CellOptions): Cell {
     });
   });
   for (let count = 0; count < options.replicas; count++) addReplica();
-  for (const { gateway } of slots.values()) gateway.setFleet(fleet());
+  for (const gateway of gateways()) gateway.setFleet(fleet());
 
   return {
     way,
     clock,
     agents,
     get gateways() {
-      return serving().map(({ gateway }) => gateway);
+      return serving();
     },
     addReplica,
     gatewayOf: (number) => slots.get(number)?.gateway,
@@ -172,10 +168,10 @@ export function createCell(options: CellOptions): Cell {
     get linked() {
       const all = serving();
       const links = all.reduce(
-        (sum, { gateway }) => sum + Math.min(gateway.links, agents.length * linksPerReplica),
+        (sum, { links }) => sum + Math.min(links, agents.length * LINKS_PER_REPLICA),
         0,
       );
-      return links / Math.max(1, all.length * agents.length * linksPerReplica);
+      return links / Math.max(1, all.length * agents.length * LINKS_PER_REPLICA);
     },
     unanswered() {
       // What a balancer does not know to be dead yet is asked, too; its retry goes elsewhere.
@@ -184,7 +180,7 @@ export function createCell(options: CellOptions): Cell {
       );
       let first = 0;
       let second = 0;
-      for (let service = 0; service < SERVICES; service++) {
+      for (const service of EACH_SERVICE) {
         const without = asked.filter(({ gateway }) => gateway.linksOf(service) === 0).length;
         first += without / asked.length;
         second +=

@@ -29,8 +29,7 @@ export interface Gateway {
   /** Connections, for a balancer that looks for the least of them. */
   readonly connections: number;
   /** Connections that came, and those of them that were answered 429. */
-  readonly dials: number;
-  readonly refusals: number;
+  readonly seen: { readonly dials: number; readonly refusals: number };
   dialled(agent: AgentEnd): void;
   /** Of the link of that agent. */
   closed(agent: AgentEnd): void;
@@ -63,8 +62,7 @@ export function createGateway(options: {
   let { fleet } = options;
   let state: Gateway['state'] = 'serving';
   let busyUntil = 0;
-  let dials = 0;
-  let refusals = 0;
+  const seen = { dials: 0, refusals: 0 };
 
   /** One core does one thing after the other. */
   function work(ms: number, done: () => void): void {
@@ -87,11 +85,6 @@ export function createGateway(options: {
     byService.set(agent.service, (byService.get(agent.service) ?? 0) + change);
   }
 
-  function unlink(agent: AgentEnd): void {
-    welcomed.delete(agent);
-    if (linked.delete(agent)) count(agent, -1);
-  }
-
   function end(tellAgent: (agent: AgentEnd) => void): void {
     state = 'gone';
     for (const agent of open) tellAgent(agent);
@@ -100,6 +93,8 @@ export function createGateway(options: {
     linked.clear();
     byService.clear();
   }
+
+  const endAll = (): void => end((agent) => tell(agent, () => agent.ended()));
 
   return {
     replicaId,
@@ -113,17 +108,12 @@ export function createGateway(options: {
     get connections() {
       return open.size;
     },
-    get dials() {
-      return dials;
-    },
-    get refusals() {
-      return refusals;
-    },
+    seen,
     dialled(agent) {
-      dials++;
+      seen.dials++;
       const decision = peers.accept(agent.source);
       if (!decision.ok) {
-        refusals++;
+        seen.refusals++;
         tell(agent, () => agent.refused(decision.retryAfterSeconds));
         return;
       }
@@ -160,7 +150,8 @@ export function createGateway(options: {
       );
     },
     closed(agent) {
-      unlink(agent);
+      welcomed.delete(agent);
+      if (linked.delete(agent)) count(agent, -1);
       open.delete(agent);
     },
     setFleet(next) {
@@ -171,14 +162,10 @@ export function createGateway(options: {
     leave() {
       state = 'leaving';
       for (const agent of open) tell(agent, () => agent.goingAway());
-      clock.after(DRAINED_MS, () => end((agent) => tell(agent, () => agent.ended())));
+      clock.after(DRAINED_MS, endAll);
     },
-    kill() {
-      end((agent) => tell(agent, () => agent.ended()));
-    },
-    darken() {
-      end((agent) => agent.fellSilent());
-    },
+    kill: endAll,
+    darken: () => end((agent) => agent.fellSilent()),
   };
 }
 

@@ -22,7 +22,7 @@ const SAMPLE_MS = 250;
 
 export function simulate(scenario: Scenario, way: Way, agents: number, seed: number): Outcome {
   const { replicas, agentsPerSource } = scenario;
-  const cell = createCell({ seed, agents, replicas, linksPerReplica: 1, way, agentsPerSource });
+  const cell = createCell({ seed, agents, replicas, way, agentsPerSource });
   const { clock } = cell;
   if (scenario.isSettled) {
     cell.startAgents(10_000);
@@ -35,8 +35,8 @@ export function simulate(scenario: Scenario, way: Way, agents: number, seed: num
   const added = (of: 'dials' | 'refusals'): number => {
     let total = 0;
     for (const gateway of cell.gateways) {
-      total += gateway[of] - (seen[of].get(gateway) ?? 0);
-      seen[of].set(gateway, gateway[of]);
+      total += gateway.seen[of] - (seen[of].get(gateway) ?? 0);
+      seen[of].set(gateway, gateway.seen[of]);
     }
     return total;
   };
@@ -44,7 +44,7 @@ export function simulate(scenario: Scenario, way: Way, agents: number, seed: num
   added('refusals');
   const before = { dials: sum((agent) => agent.dials), duplicates: sum((agent) => agent.duplicates) };
   const from = clock.now;
-  const below: Record<50 | 90 | 100, number> = { 50: from, 90: from, 100: from };
+  const below = { 50: from, 90: from, 100: from };
   const unanswered = { first: 0, second: 0 };
   let peakDials = 0;
   let refused = 0;
