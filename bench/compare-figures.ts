@@ -44,7 +44,7 @@ export function ratioOf(
   return spreadOfRatios(figureOf(figure, ours), figureOf(figure, other))?.median ?? Number.NaN;
 }
 
-const LABELS: Readonly<Record<ContestantName, string>> = {
+export const LABELS: Readonly<Record<ContestantName, string>> = {
   svc: 'svc',
   'svc-other-node': 'svc',
   'same-topology': 'same topology',
@@ -53,10 +53,6 @@ const LABELS: Readonly<Record<ContestantName, string>> = {
   'node-http': 'node:http',
   pgbench: 'pgbench',
 };
-
-export function labelOf(name: ContestantName): string {
-  return LABELS[name];
-}
 
 /** Names the API if the workload leaves a choice. */
 export function labelOfCase({ name, contestant, face }: MeasuredCase): string {

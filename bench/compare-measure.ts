@@ -2,17 +2,12 @@ import type { RunningProcess } from '@svc/testkit';
 import type { Case } from './compare-cases.ts';
 import type { ContestantName } from './contestants/contestant.ts';
 import { treeMegabytes, treeMicroseconds, type Root } from './load/process-tree.ts';
+import type { LoadResult } from './load/wrk.ts';
 import { rotated } from './report/statistics.ts';
 
 /** Of one round. What a contestant does not have, or does not tell, is NaN. */
-export interface Measured {
-  readonly calls: number;
-  readonly failed: number;
-  /** What the first of those that failed was answered; else empty. */
-  readonly failure: string;
+export interface Measured extends Omit<LoadResult, 'seconds'> {
   readonly callsPerSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
   readonly cpuMicroseconds: number;
   readonly databaseMicroseconds: number;
   /** Of the load generator and of this program, which reads what the contestants print, per call. */
@@ -82,15 +77,8 @@ async function measureOnce(each: Case, database: Root | undefined, seconds: numb
     ]);
   const [databaseBefore = 0, ...before] = await cpu();
   const ownBefore = process.cpuUsage();
-  const {
-    calls,
-    seconds: took,
-    p50Ms,
-    p99Ms,
-    generatorMicroseconds,
-    failed,
-    failure,
-  } = await watched(each, each.run(seconds));
+  const { seconds: took, ...result } = await watched(each, each.run(seconds));
+  const { calls } = result;
   const own = process.cpuUsage(ownBefore);
   const [databaseAfter = 0, ...after] = await cpu();
   const memory = await Promise.all(processes.map(([, process]) => treeMegabytes(process)));
@@ -102,15 +90,11 @@ async function measureOnce(each: Case, database: Root | undefined, seconds: numb
   const total = (of: (one: (typeof used)[number]) => number): number =>
     used.length === 0 ? Number.NaN : used.reduce((sum, one) => sum + of(one), 0);
   return {
-    calls,
-    failed,
-    failure,
+    ...result,
     callsPerSecond: calls / took,
-    p50Ms,
-    p99Ms,
     cpuMicroseconds: total((one) => one.cpuMicroseconds),
     databaseMicroseconds: (databaseAfter - databaseBefore) / calls,
-    generatorMicroseconds: generatorMicroseconds + (own.user + own.system) / calls,
+    generatorMicroseconds: result.generatorMicroseconds + (own.user + own.system) / calls,
     memoryMegabytes: total((one) => one.memoryMegabytes),
     processes: Object.fromEntries(used.map(({ name, ...figures }) => [name, figures])),
   };

@@ -1,18 +1,41 @@
 import { code, table } from '../scripts/docs/markdown.ts';
-import type { CompareDocument } from './compare-document.ts';
-import {
-  FIGURES,
-  findCase,
-  labelOf,
-  labelOfCase,
-  medianOf,
-  ratioOf,
-  type Figure,
-} from './compare-figures.ts';
+import { FIGURES, findCase, LABELS, labelOfCase, medianOf, ratioOf, type Figure } from './compare-figures.ts';
 import type { JudgedGoal } from './compare-goals.ts';
 import type { Measured, MeasuredCase } from './compare-measure.ts';
+import type { Contestant } from './contestants/contestant.ts';
 import { REVISIONS } from './contestants/faces.ts';
+import type { Machine } from './report/machine.ts';
+import { barChart, lineChart, type BarGroup } from './report/plot.ts';
 import { fixed } from './report/statistics.ts';
+
+/** All that a run has found out: docs/performance/bench.json, and what tables and charts are made from. */
+export interface CompareDocument {
+  readonly machine: Machine;
+  readonly run: {
+    /** Of this service, with the commit where that is known. */
+    readonly version: string;
+    readonly rounds: number;
+    readonly seconds: number;
+    readonly databaseConnections: number;
+  };
+  readonly contestants: readonly Pick<Contestant, 'name' | 'title' | 'settings'>[];
+  readonly goals: readonly JudgedGoal[];
+  readonly cases: readonly MeasuredCase[];
+}
+
+export function documentText(document: CompareDocument): string {
+  const text = JSON.stringify(
+    document,
+    (_, value: unknown) => (typeof value === 'number' ? rounded(value) : value),
+    2,
+  );
+  return `${text}\n`;
+}
+
+/** Six digits say more than any of these figures knows. */
+function rounded(value: number): number | null {
+  return Number.isFinite(value) ? Number(value.toPrecision(6)) : null;
+}
 
 /** Pages of docs/, each with its parts between markers of these names. */
 export const PAGES: Readonly<
@@ -77,7 +100,7 @@ function summary({ machine, run, cases }: CompareDocument): string {
     Number.isFinite(memory(name)) ? `${whole(memory('svc'))} to ${whole(memory(name))} MB` : '-',
   );
   const place = `svc ${run.version} on Node.js ${machine.node}, ${machine.date}, ${machine.cores} cores for everything:`;
-  const columns = INSTEAD.map((name) => `to ${labelOf(name)}`);
+  const columns = INSTEAD.map((name) => `to ${LABELS[name]}`);
   const comparison = table(
     ['svc', '', ...columns],
     [...rows, ['the most after load', 'memory', ...memories]],
@@ -101,7 +124,7 @@ function goals({ goals }: CompareDocument): string {
     const { against, measured } = goal;
     const { wanted, median, range, verdict } = goalCells(goal);
     const known = measured === undefined ? ['', ''] : [median, range];
-    return [against === undefined ? '' : labelOf(against), goalTitle(goal), wanted, ...known, verdict];
+    return [against === undefined ? '' : LABELS[against], goalTitle(goal), wanted, ...known, verdict];
   });
   return table(['to', 'what', 'wanted', 'measured', 'least to most', ''], rows);
 }
@@ -210,4 +233,62 @@ function whole(value: number): string {
 function grouped(value: number, digits: number): string {
   if (!Number.isFinite(value)) return '';
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** Ours is drawn first. */
+const CHARTED = ['svc', ...INSTEAD] as const;
+
+const AT_32 = [
+  { title: 'One row, REST', workload: 'point-32', face: 'REST' },
+  { title: 'One row, MCP', workload: 'point-mcp', face: 'MCP 2025-11-25' },
+  { title: '100 rows, REST', workload: 'list', face: 'REST' },
+];
+const ALONE = [{ title: 'One row, REST', workload: 'point-1', face: 'REST' }];
+const CONNECTIONS = [1, 32, 64, 128];
+
+type Reader = (round: Measured) => number;
+
+/** File names and SVG documents, of medians of the rounds. */
+export function charts({ cases }: CompareDocument): Readonly<Record<string, string>> {
+  const bars = (chosen: typeof AT_32, value: Reader, more?: Reader): readonly BarGroup[] =>
+    chosen.map(({ title, workload, face }) => ({
+      title,
+      bars: CHARTED.flatMap((name) => {
+        const found = findCase(cases, workload, name, face);
+        if (found === undefined) return [];
+        const second = more === undefined ? 0 : medianOf(found, more);
+        return { label: LABELS[name], value: medianOf(found, value), more: second, ours: name === 'svc' };
+      }),
+    }));
+  return {
+    'throughput.svg': barChart({
+      title: 'Throughput at 32 connections: more is better',
+      axis: 'calls per second; load, service and database share the machine',
+      groups: bars(AT_32, FIGURES.throughput.of),
+    }),
+    'cpu.svg': barChart({
+      title: 'CPU of a call, 32 connections: less is better',
+      axis: 'microseconds of user and system time per call',
+      parts: ['all processes of the service', 'the database'],
+      groups: bars(AT_32, FIGURES.cpu.of, ({ databaseMicroseconds }) => databaseMicroseconds),
+    }),
+    'latency.svg': barChart({
+      title: 'Time of a call when there is one at a time: less is better',
+      axis: 'milliseconds, median of the calls',
+      groups: bars(ALONE, FIGURES.p50.of),
+    }),
+    'connections.svg': lineChart({
+      title: 'Throughput against connections: one row, REST',
+      xAxis: 'connections, each with one call at a time',
+      yAxis: 'calls per second',
+      xScale: 'log',
+      series: CHARTED.map((name) => ({
+        label: LABELS[name],
+        points: CONNECTIONS.flatMap((x) => {
+          const found = findCase(cases, `point-${x}`, name, 'REST');
+          return found === undefined ? [] : [{ x, y: medianOf(found, FIGURES.throughput.of) }];
+        }),
+      })).filter(({ points }) => points.length > 0),
+    }),
+  };
 }

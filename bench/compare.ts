@@ -5,14 +5,17 @@ import { createReleasers, startPostgres, temporaryFolder, type Postgres, type Re
 import { stopRequest } from '../examples/start-stop-request.ts';
 import { replacePart } from '../scripts/docs/markdown.ts';
 import { answerOf, casesOf, checkAnswers, pgbenchCase, whyNoPgbench, type Case } from './compare-cases.ts';
-import { charts } from './compare-charts.ts';
-import { documentText, type CompareDocument } from './compare-document.ts';
 import { judgeGoals } from './compare-goals.ts';
 import { measure } from './compare-measure.ts';
-import { readCompareOptions, type CompareOptions } from './compare-options.ts';
-import { compareReport, PAGES } from './compare-report.ts';
+import { charts, compareReport, documentText, PAGES, type CompareDocument } from './compare-report.ts';
+import { WORKLOADS } from './compare-workloads.ts';
 import { BOOKS_DATABASE, BOOKS_SQL } from './contestants/books.ts';
-import { DATABASE_CONNECTIONS, type Contestant } from './contestants/contestant.ts';
+import {
+  CONTESTANTS,
+  DATABASE_CONNECTIONS,
+  type Contestant,
+  type ContestantName,
+} from './contestants/contestant.ts';
 import { installPeers } from './contestants/install-peers.ts';
 import { OWN_NODE } from './contestants/node-executable.ts';
 import { startFastify, startNodeHttp } from './contestants/node-servers.ts';
@@ -20,11 +23,50 @@ import { startSameTopology, whyNoSameTopology } from './contestants/same-topolog
 import { startSvc } from './contestants/svc.ts';
 import { postgresSource, startToolbox, whyNoToolbox } from './contestants/toolbox.ts';
 import { whyNoLoad } from './load/wrk.ts';
-import { machine } from './report/machine.ts';
-import { version } from './report/version.ts';
+import { machine, version } from './report/machine.ts';
+import { readOptions, say } from './report/options.ts';
+
+const USAGE = `Usage: npm run bench [-- --rounds N --seconds S --only NAME,... --node PATH --json --write]
+
+Measures this service beside the same topology built from nginx, ssh and MCP Toolbox, beside MCP Toolbox as it is, a
+hand-written Fastify service, a bare node:http server and pgbench, in interleaved rounds, and judges the goals. Wants a
+quiet machine with Linux, wrk, nginx and OpenSSH's server; the peers are installed the first time. Some ten minutes, and
+a minute more for each further Node.js.
+
+  --rounds N    rounds, whose medians are shown (default 5)
+  --seconds S   of each measurement (default 3)
+  --only ...    these contestants and workloads only:
+                  ${CONTESTANTS.join(', ')}
+                  ${WORKLOADS.map(({ name }) => name).join(', ')}
+  --node PATH   runs the service and the peers in Node.js with this executable, instead of the one that runs this; given
+                more than once, the service is also measured with each further one
+  --json        print the results as JSON, instead of the tables
+  --write       write docs/performance/bench.json, the charts and the tables of details.md beside it, and the table of
+                docs/performance.md; not with --only
+
+Ends with 0 when every goal that was measured is met, whatever becomes of the aims; 1 when one is missed or something
+failed; 2 for wrong usage or a missing program.
+`;
 
 const OUTPUT = fileURLToPath(new URL('../docs/performance', import.meta.url));
 const DOCS = dirname(OUTPUT);
+
+type CompareOptions = Exclude<ReturnType<typeof readCompareOptions>, number>;
+
+/** Of the contestants and of the workloads: those that are named; all of a kind when none of it is. */
+function readCompareOptions(args: readonly string[]) {
+  const names = [...CONTESTANTS, ...WORKLOADS.map(({ name }) => name)];
+  const more = { names, node: true, write: true };
+  const options = readOptions(USAGE, args, { rounds: [5, 1000], seconds: [3, 600] }, more);
+  if (typeof options === 'number') return options;
+  const workloads = WORKLOADS.filter(({ name }) => options.only.includes(name));
+  const contestants = CONTESTANTS.filter((name) => options.only.includes(name));
+  return {
+    ...options,
+    workloads: workloads.length === 0 ? WORKLOADS : workloads,
+    contestants: new Set<ContestantName>(contestants.length === 0 ? CONTESTANTS : contestants),
+  };
+}
 
 /** Resolves to the exit code: those of the usage, 130 after a signal. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -49,14 +91,17 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-function whyNot({ contestants }: CompareOptions): string | undefined {
+function whyNot({ workloads, contestants }: CompareOptions): string | undefined {
   if (process.platform !== 'linux') return 'cannot measure: CPU time is read from /proc of Linux';
+  if (workloads.every((each) => !each.contestants.some((name) => contestants.has(name)))) {
+    return '--only: none of these contestants has one of these workloads';
+  }
   return whyNoLoad() ?? (contestants.has('same-topology') ? whyNoSameTopology() : undefined);
 }
 
 async function run(options: CompareOptions, releasers: Releasers): Promise<number> {
   const started = performance.now();
-  const { rounds, seconds, nodes } = options;
+  const [rounds, seconds] = [options.number('rounds'), options.number('seconds')];
   // A page without the markers is known before it has taken a quarter of an hour.
   if (options.write) await renderPages(() => '');
   const postgres = await startBooks(releasers);
@@ -66,12 +111,12 @@ async function run(options: CompareOptions, releasers: Releasers): Promise<numbe
   const measured = await measure(
     await casesToMeasure(options, contestants, postgres, releasers),
     postgres,
-    options,
+    { rounds, seconds },
     say,
   );
   const postgresVersion = /PostgreSQL (\d+[.\d]*)/.exec(postgres.output())?.[1] ?? 'unknown';
   const document: CompareDocument = {
-    machine: await machine(nodes[0]?.version ?? '', postgresVersion),
+    machine: await machine(options.nodes[0]?.version ?? '', postgresVersion),
     run: { version: await version(), rounds, seconds, databaseConnections: DATABASE_CONNECTIONS },
     contestants: contestants.map(({ name, title, settings }) => ({ name, title, settings })),
     goals: judgeGoals(measured),
@@ -89,10 +134,6 @@ function explained(error: unknown): string {
   return error.cause === undefined ? error.message : `${error.message}: ${explained(error.cause)}`;
 }
 
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
-}
-
 async function startBooks(releasers: Releasers): Promise<Postgres> {
   say('starting PostgreSQL');
   const postgres = await startPostgres();
@@ -108,7 +149,7 @@ async function startContestants(
   releasers: Releasers,
 ): Promise<readonly Contestant[]> {
   const contestants: Contestant[] = [];
-  if (chosen.has('same-topology') || chosen.has('toolbox') || chosen.has('fastify')) await installPeers(say);
+  if (chosen.has('same-topology') || chosen.has('toolbox') || chosen.has('fastify')) await installPeers();
   say('starting the contestants');
   if (chosen.has('svc')) {
     const database = { ...postgres, name: BOOKS_DATABASE };

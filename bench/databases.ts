@@ -22,7 +22,7 @@ import { startSvc } from './contestants/svc.ts';
 import { startToolbox, whyNoToolbox } from './contestants/toolbox.ts';
 import type { Root } from './load/process-tree.ts';
 import { whyNoLoad } from './load/wrk.ts';
-import { readOptions } from './report/options.ts';
+import { readOptions, say } from './report/options.ts';
 
 const USAGE = `Usage: npm run bench:databases [-- --rounds N --seconds S] [--json]
 
@@ -71,7 +71,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const options = readOptions(USAGE, args, { rounds: [10, 1000], seconds: [3, 600] });
   if (typeof options === 'number') return options;
   const unable = whyNoLoad();
-  if (unable === undefined) await installPeers(say);
+  if (unable === undefined) await installPeers();
   const missing = unable ?? whyNoToolbox();
   if (missing !== undefined) {
     say(missing);
@@ -99,10 +99,6 @@ export async function main(args: readonly string[]): Promise<number> {
   ]);
   process.stdout.write(`${options.json ? JSON.stringify({ figures }) : table(columns, lines)}\n`);
   return figures.some(({ isMissed }) => isMissed) ? 1 : 0;
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 async function compare(

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { replacePart, table } from '../scripts/docs/markdown.ts';
-import { readOptions } from './report/options.ts';
-import { version } from './report/version.ts';
+import { version } from './report/machine.ts';
+import { readOptions, say } from './report/options.ts';
 import { WAYS, type Way } from './simulation/cell.ts';
 import { SCENARIOS, type Scenario } from './simulation/scenarios.ts';
 import { simulate, type Outcome } from './simulation/simulate.ts';
@@ -52,18 +52,27 @@ const COLUMNS = [
 ];
 
 export async function main(args: readonly string[]): Promise<number> {
-  const options = readOptions(USAGE, args, { agents: [10_000, 100_000], seed: [1, 1_000_000] }, true);
+  const options = readOptions(
+    USAGE,
+    args,
+    { agents: [10_000, 100_000], seed: [1, 1_000_000] },
+    { write: true },
+  );
   if (typeof options === 'number') return options;
   const [agents, seed] = [options.number('agents'), options.number('seed')];
   const lines: Line[] = [];
   for (const scenario of SCENARIOS) {
     for (const way of WAYS) {
-      process.stderr.write(`${scenario.name}: ${WAY_TITLES[way]}\n`);
-      lines.push({ scenario, way, cells: cellsOf(scenario, way, agents, seed) });
+      say(`${scenario.name}: ${WAY_TITLES[way]}`);
+      const cells = Array.from({ length: way === 'addresses' ? Math.ceil(agents / CELL) : 1 }, (_, at) =>
+        simulate(scenario, way, Math.min(CELL, agents - at * CELL), seed + at),
+      );
+      lines.push({ scenario, way, cells });
     }
   }
+  const plain = lines.map((line) => ({ ...line, scenario: line.scenario.name }));
   const shown = table(COLUMNS, lines.map(rowOf));
-  process.stdout.write(`${options.json ? JSON.stringify(lines.map(plain)) : shown}\n`);
+  process.stdout.write(`${options.json ? JSON.stringify(plain) : shown}\n`);
   if (options.write) {
     const place = `svc ${await version()}, ${agents.toLocaleString('en-US')} agents, seed ${seed}.`;
     const page = await readFile(PAGE, 'utf8');
@@ -74,16 +83,9 @@ export async function main(args: readonly string[]): Promise<number> {
       (way === 'addresses' || way === 'numbers') && cells.some(({ linkedMs }) => linkedMs[100] === undefined),
   );
   for (const { scenario, way } of missing) {
-    process.stderr.write(`links are missing in the end: ${scenario.name}, ${WAY_TITLES[way]}\n`);
+    say(`links are missing in the end: ${scenario.name}, ${WAY_TITLES[way]}`);
   }
   return missing.length === 0 ? 0 : 1;
-}
-
-function cellsOf(scenario: Scenario, way: Way, agents: number, seed: number): readonly Outcome[] {
-  const cells = way === 'addresses' ? Math.ceil(agents / CELL) : 1;
-  return Array.from({ length: cells }, (_, at) =>
-    simulate(scenario, way, Math.min(CELL, agents - at * CELL), seed + at),
-  );
 }
 
 /** Of several cells: the mean of what counts for each agent, the sum of what comes at once, the worst of all else. */
@@ -110,8 +112,4 @@ function rowOf({ scenario, way, cells }: Line): readonly string[] {
     `${most(({ unanswered }) => unanswered.first).toFixed(1)} s`,
     `${most(({ unanswered }) => unanswered.second).toFixed(1)} s`,
   ];
-}
-
-function plain({ scenario, way, cells }: Line): object {
-  return { scenario: scenario.name, way, cells };
 }

@@ -14,7 +14,7 @@ import {
 } from '@svc/testkit';
 import { table } from '../scripts/docs/markdown.ts';
 import { manyTables, SAMPLES } from '../tests/samples/samples.ts';
-import { readOptions } from './report/options.ts';
+import { readOptions, say } from './report/options.ts';
 import { quantile } from './report/statistics.ts';
 
 const USAGE = `Usage: npm run bench:workbench [-- --rounds N --saves N] [--json]
@@ -68,7 +68,7 @@ async function measure(rounds: number, saves: number): Promise<readonly Figure[]
     const many: number[] = [];
     const tries: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      process.stderr.write(`round ${round + 1} of ${rounds}\n`);
+      say(`round ${round + 1} of ${rounds}`);
       first.push(await firstAnswer(server, folder.path, `first_${round}`));
       many.push(await timed(() => init(server, folder.path, MANY, `many_${round}`)));
       const file = join(folder.path, `first_${round}`, 'capability.yaml');
@@ -76,7 +76,7 @@ async function measure(rounds: number, saves: number): Promise<readonly Figure[]
         await timed(() => agent(folder.path, ['try', 'get_film', '-p', 'film_id=1', '--config', file])),
       );
     }
-    process.stderr.write(`${saves} saves\n`);
+    say(`${saves} saves`);
     // Each round makes the account again, with another password: these are of the last round.
     const file = join(folder.path, `first_${rounds - 1}`, 'capability.yaml');
     const served = await saveToServed(folder.path, file, saves);

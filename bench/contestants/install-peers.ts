@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runProcess } from '@svc/testkit';
+import { say } from '../report/options.ts';
 
 /** Where the programs to measure against are listed, locked and installed. */
 export const PEERS_FOLDER: string = fileURLToPath(new URL('../peers', import.meta.url));
@@ -9,10 +10,10 @@ export const PEERS_FOLDER: string = fileURLToPath(new URL('../peers', import.met
 type Packages = Readonly<Record<string, { readonly version?: string; readonly optional?: boolean }>>;
 
 /** Installs what the lock file names, unless it is there. Rejects with what npm said. */
-export async function installPeers(progress: (line: string) => void): Promise<void> {
+export async function installPeers(): Promise<void> {
   if (isInstalled()) return;
   const started = performance.now();
-  progress('Installing the peers to measure against (some 320 MB) ...');
+  say('Installing the peers to measure against (some 320 MB) ...');
   const { code, stdout, stderr } = await runProcess(
     'npm',
     // Without scripts: nothing in there needs one, and some of it asks for a newer Node.js than it needs.
@@ -22,7 +23,7 @@ export async function installPeers(progress: (line: string) => void): Promise<vo
   if (code !== 0 || !isInstalled()) {
     throw new Error(`cannot install what bench/peers needs: npm ended with ${code}\n${stdout}${stderr}`);
   }
-  progress(`Installed them in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  say(`Installed them in ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
 /** npm writes its record of what it installed last of all. */

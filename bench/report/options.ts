@@ -1,38 +1,60 @@
 import { parseArgs } from 'node:util';
 import { readOrUsage, wholeNumber } from '../../tests/trust/read-or-usage.ts';
+import { nodeExecutable, OWN_NODE, type NodeExecutable } from '../contestants/node-executable.ts';
 
 export interface Options<Name extends string> {
   number(name: Name): number;
+  /** Empty without `--only`. */
+  readonly only: readonly string[];
+  /** One at least. */
+  readonly nodes: readonly NodeExecutable[];
   readonly json: boolean;
   readonly write: boolean;
 }
 
 /**
- * Reads `--json`, `--write` if `canWrite`, and these whole numbers, each with its default and the most that it may be.
- * Returns the exit code for help and for wrong usage.
+ * Reads `--json` and these whole numbers, each with its default and the most that it may be; `--only` with one or more of
+ * `names`, `--node` and `--write` only if `more` has them. Returns the exit code for help and for wrong usage.
  */
 export function readOptions<Name extends string>(
   usage: string,
   args: readonly string[],
   numbers: Readonly<Record<Name, readonly [usual: number, most: number]>>,
-  canWrite = false,
+  more: { readonly names?: readonly string[]; readonly node?: boolean; readonly write?: boolean } = {},
 ): Options<Name> | 0 | 2 {
   return readOrUsage(usage, () => {
+    const { names = [], node = false, write = false } = more;
+    const texts = [...Object.keys(numbers), ...(names.length > 0 ? ['only'] : []), ...(node ? ['node'] : [])];
+    const flags = [...(write ? ['write'] : []), 'json', 'help'];
     const options = Object.fromEntries(
-      Object.keys(numbers).map((name) => [name, { type: 'string' } as const]),
+      texts.map((name) => [name, { type: 'string', multiple: true } as const]),
     );
-    const flags = [...(canWrite ? ['write'] : []), 'json', 'help'];
     const switches = Object.fromEntries(flags.map((name) => [name, { type: 'boolean' } as const]));
     const { values } = parseArgs({ args: [...args], options: { ...options, ...switches } });
     if (values['help'] === true) return undefined;
+    const given = (name: string): readonly string[] => [values[name] ?? []].flat().map(String);
     const number = (name: Name): number =>
-      wholeNumber(name, String(values[name] ?? numbers[name][0]), numbers[name][1]);
+      wholeNumber(name, given(name).at(-1) ?? String(numbers[name][0]), numbers[name][1]);
     // Wrong ones are refused before anything starts.
     for (const name in numbers) number(name);
+    const only = given('only').flatMap((list) => list.split(','));
+    const unknown = only.find((name) => !names.includes(name));
+    if (unknown !== undefined) {
+      throw new TypeError(`--only: there is no "${unknown}"; choose from ${names.join(', ')}`);
+    }
+    if (values['write'] === true && only.length > 0) throw new TypeError('--write: not with --only');
+    const nodes = given('node').map(nodeExecutable);
     return {
       number,
+      only,
+      nodes: nodes.length === 0 ? [OWN_NODE] : nodes,
       json: values['json'] === true,
       write: values['write'] === true,
     };
   });
+}
+
+/** Progress goes to stderr: stdout has the report alone. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
 }

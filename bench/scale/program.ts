@@ -3,7 +3,7 @@ import { createReleasers, startPostgres } from '@svc/testkit';
 import { readOrUsage, wholeNumber } from '../../tests/trust/read-or-usage.ts';
 import { nodeExecutable, OWN_NODE, pathWith, type NodeExecutable } from '../contestants/node-executable.ts';
 import { whyNoLoad } from '../load/wrk.ts';
-import { version } from '../report/version.ts';
+import { version } from '../report/machine.ts';
 import { DATABASE, SQL } from './library.ts';
 import { json, missedGoals, text, writeReport, type Page, type Report, type Result } from './report.ts';
 import type { Row } from './row.ts';
