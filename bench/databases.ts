@@ -8,6 +8,7 @@ import {
   findMysqlServers,
   startMysql,
   temporaryFolder,
+  type MysqlProgram,
   type Releasers,
 } from '@svc/testkit';
 import { table } from '../scripts/docs/markdown.ts';
@@ -125,16 +126,19 @@ async function compare(
   });
 }
 
+/** Those whose server or Node.js has been downloaded. */
 function starts(): readonly ((releasers: Releasers) => Promise<Engine>)[] {
   const servers = findMysqlServers();
-  const kinds = ['mysql', 'mariadb'].flatMap((kind) => {
+  const all: ((releasers: Releasers) => Promise<Engine>)[] = [];
+  for (const kind of ['mysql', 'mariadb']) {
     const program = servers.findLast((each) => each.kind === kind);
     if (program === undefined) say(`left out: ${kind}; run npm run test:mysql first`);
-    return program === undefined ? [] : [(releasers: Releasers) => startMysqlEngine(program, releasers)];
-  });
+    else all.push((releasers) => startMysqlEngine(program, releasers));
+  }
   const node = nodeWithSqlite();
   if (node === undefined) say('left out: sqlite; run npm run test:sqlite first');
-  return [...kinds, ...(node === undefined ? [] : [(releasers: Releasers) => startSqlite(node, releasers)])];
+  else all.push((releasers) => startSqlite(node, releasers));
+  return all;
 }
 
 const ROWS = Array.from({ length: BOOKS }, (_, index) => {
@@ -144,41 +148,28 @@ const ROWS = Array.from({ length: BOOKS }, (_, index) => {
   return `(${id}, 'Book ${id} of the long shelf', 'Author ${id % 97}', ${id / 4}, '${text}')`;
 }).join(', ');
 
-async function startMysqlEngine(
-  program: ReturnType<typeof findMysqlServers>[number],
-  releasers: Releasers,
-): Promise<Engine> {
+async function startMysqlEngine(program: MysqlProgram, releasers: Releasers): Promise<Engine> {
   const server = await startMysql(program);
   await releasers.add(() => server.stop());
-  const { address } = server;
+  const { host, port } = server.address;
   const password = 'reader-password';
   await executeMysql(
-    address,
+    server.address,
     `create database bench; use bench;
     create table book (id int primary key, title varchar(100) not null, author varchar(100) not null,
       price decimal(8,2) not null, added_at datetime not null);
     insert into book values ${ROWS};
     create user 'reader'@'%' identified by '${password}'; grant select, show view on bench.* to 'reader'@'%'`,
   );
-  const { host, port } = address;
-  const account = { name: 'bench', user: 'reader', password, sslmode: 'disable' } as const;
-  const database = { driver: program.kind, host, port, ...account };
-  const yaml = `kind: source
-name: books
-type: mysql
-host: ${host}
-port: "${port}"
-database: bench
-user: reader
-password: ${password}
-queryParams:
-  interpolateParams: "true"
-`;
+  const account = { host, user: 'reader', password };
+  const database = { ...account, driver: program.kind, port, name: 'bench', sslmode: 'disable' } as const;
+  const queryParams = { interpolateParams: 'true' };
+  const settings = { ...account, port: String(port), database: 'bench', queryParams };
   return {
     name: program.name,
     contestants: [
       await startSvc('svc', database, OWN_NODE, releasers),
-      await startToolbox({ yaml, tools: 'mysql-sql', placeholder: '?' }, releasers),
+      await startToolbox({ type: 'mysql', settings }, releasers),
     ],
     server: server.process,
   };
@@ -192,16 +183,11 @@ async function startSqlite(node: string, releasers: Releasers): Promise<Engine> 
     added_at text not null); insert into book values ${ROWS}`;
   const program = `new (require('node:sqlite').DatabaseSync)(${JSON.stringify(file)}).exec(require('node:fs').readFileSync(0, 'utf8'))`;
   execFileSync(node, ['--no-warnings', '-e', program], { input: sql });
-  const yaml = `kind: source
-name: books
-type: sqlite
-database: ${file}
-`;
   return {
     name: 'sqlite',
     contestants: [
       await startSvc('svc', { driver: 'sqlite', file }, nodeExecutable(node), releasers),
-      await startToolbox({ yaml, tools: 'sqlite-sql', placeholder: '?' }, releasers),
+      await startToolbox({ type: 'sqlite', settings: { database: file } }, releasers),
     ],
     server: undefined,
   };

@@ -9,7 +9,7 @@ import {
   type Releasers,
   type RunningProcess,
 } from '@svc/testkit';
-import { BOOKS_DATABASE, QUERIES, type QueryShape } from './books.ts';
+import { BOOKS_DATABASE, QUERIES } from './books.ts';
 import { DATABASE_CONNECTIONS, type Contestant, type Face } from './contestant.ts';
 import { mcpFace, restFace, REVISIONS } from './faces.ts';
 import { PEERS_FOLDER } from './install-peers.ts';
@@ -25,89 +25,61 @@ export function whyNoToolbox(): string | undefined {
   }
 }
 
-/** A database as Toolbox is told of it. */
+/** A database as Toolbox is told of it: the kind of server, and the settings for that kind. */
 export interface ToolboxSource {
-  readonly yaml: string;
-  readonly tools: string;
-  readonly placeholder: string;
+  readonly type: 'postgres' | 'mysql' | 'sqlite';
+  readonly settings: Readonly<Record<string, unknown>>;
 }
 
 export function postgresSource({ host, port, user, password }: Postgres): ToolboxSource {
-  const yaml = `kind: source
-name: books
-type: postgres
-host: ${host}
-port: "${port}"
-database: ${BOOKS_DATABASE}
-user: ${user}
-password: ${JSON.stringify(password)}
-queryExecMode: cache_statement
-queryParams:
-  pool_max_conns: "${DATABASE_CONNECTIONS}"
-`;
-  return { yaml, tools: 'postgres-sql', placeholder: '$1' };
+  const address = { host, port: String(port), database: BOOKS_DATABASE, user, password };
+  const queryParams = { pool_max_conns: String(DATABASE_CONNECTIONS) };
+  return { type: 'postgres', settings: { ...address, queryExecMode: 'cache_statement', queryParams } };
 }
 
-function tool({ tools, placeholder }: ToolboxSource, { name, parameter, sql }: QueryShape): string {
-  return `kind: tool
-name: ${name}
-type: ${tools}
-source: books
-description: Books of the library
-parameters:
-  - name: ${parameter}
-    type: integer
-    description: A number of a book
-statement: ${sql.replace('$1', placeholder)}
-`;
+/** Each document in YAML, whose values may be JSON. */
+function configOf({ type, settings }: ToolboxSource): string {
+  const tools = Object.values(QUERIES).map(({ name, parameter, sql }) => ({
+    kind: 'tool',
+    name,
+    type: `${type}-sql`,
+    source: 'books',
+    description: 'Books of the library',
+    parameters: [{ name: parameter, type: 'integer', description: 'A number of a book' }],
+    statement: type === 'postgres' ? sql : sql.replace('$1', '?'),
+  }));
+  const documents = [{ kind: 'source', name: 'books', type, ...settings }, ...tools];
+  return documents.map((document) => JSON.stringify(document)).join('\n---\n');
 }
 
-interface ToolboxServer {
-  readonly title: string;
-  readonly settings: string;
-  readonly url: string;
-  readonly port: number;
-  readonly server: RunningProcess;
-}
+/** Without the log record that Toolbox writes for each request at its default level. */
+export const TOOLBOX_SETTINGS = '--log-level WARN (no request log), statements cached';
 
-/** MCP Toolbox as it is: one process, called directly. */
+/** MCP Toolbox for Databases as it is: one process, called directly. */
 export async function startToolbox(source: ToolboxSource, releasers: Releasers): Promise<Contestant> {
-  const { title, settings, url, server } = await startToolboxServer(source, releasers);
-  return {
-    name: 'toolbox',
-    title,
-    settings: `${settings}, no key`,
-    url,
-    processes: { toolbox: server },
-    wantsKey: false,
-    faces: toolboxFaces({}),
-  };
-}
-
-/** MCP Toolbox for Databases, without the log record that it writes for each request at its default level. */
-export async function startToolboxServer(
-  source: ToolboxSource,
-  releasers: Releasers,
-): Promise<ToolboxServer> {
   const { version }: { version: string } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
   const folder = await temporaryFolder('toolbox');
   await releasers.add(() => folder.remove());
   const config = join(folder.path, 'tools.yaml');
-  await writeFile(
-    config,
-    [source.yaml, ...Object.values(QUERIES).map((query) => tool(source, query))].join('---\n'),
-  );
+  await writeFile(config, configOf(source));
   const program = join(PACKAGE, 'bin/toolbox');
   // npm unpacks it without the right to run it.
   chmodSync(program, 0o755);
   const port = await freePort();
   const flags = ['--enable-api', '--disable-reload', '--disable-version-check', '--log-level', 'WARN'];
-  const server = await startProcess(program, ['--config', config, '--port', String(port), ...flags]);
-  await releasers.add(() => server.stop());
+  const toolbox = await startProcess(program, ['--config', config, '--port', String(port), ...flags]);
+  await releasers.add(() => toolbox.stop());
   const url = `http://127.0.0.1:${port}`;
-  await answers(url, server);
-  const settings = '--log-level WARN (no request log), statements cached';
-  return { title: `MCP Toolbox ${version}`, settings, url, port, server };
+  await answers(url, toolbox);
+  return {
+    name: 'toolbox',
+    title: `MCP Toolbox ${version}`,
+    settings: `${TOOLBOX_SETTINGS}, no key`,
+    url,
+    processes: { toolbox },
+    wantsKey: false,
+    faces: toolboxFaces({}),
+  };
 }
 
 export function toolboxFaces(headers: Readonly<Record<string, string>>): readonly Face[] {

@@ -5,30 +5,24 @@ import {
   freePort,
   runProcess,
   startProcess,
+  type ProcessOptions,
   type Releasers,
   type RunningProcess,
 } from '@svc/testkit';
-import { processOptions, type Place } from './ssh-tunnel.ts';
-
-interface Nginx {
-  readonly url: string;
-  readonly version: string;
-  /** The first process; its workers are its children. */
-  readonly nginx: RunningProcess;
-}
 
 /** Passes calls on to a port of this machine when they carry `authorization: Bearer <key>`, and answers 401 to others. */
 export async function startNginx(
   key: string,
   innerPort: number,
-  place: Place,
+  options: ProcessOptions & { readonly cwd: string },
   releasers: Releasers,
-): Promise<Nginx> {
+): Promise<{ readonly url: string; readonly version: string; readonly nginx: RunningProcess }> {
   const program = findProgram('nginx') ?? 'nginx';
   const port = await freePort();
-  const file = join(place.folder, 'nginx.conf');
-  await writeFile(file, config(place.folder, key, port, innerPort));
-  const nginx = await startProcess(program, ['-p', place.folder, '-c', file], processOptions(place));
+  const file = join(options.cwd, 'nginx.conf');
+  await writeFile(file, config(options.cwd, key, port, innerPort));
+  // Its workers are its children.
+  const nginx = await startProcess(program, ['-p', options.cwd, '-c', file], options);
   await releasers.add(() => nginx.stop());
   await nginx.waitForLine((line) => line.includes('start worker process '));
   const { stderr } = await runProcess(program, ['-v']);

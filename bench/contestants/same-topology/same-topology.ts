@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import {
   findProgram,
   canEnter,
@@ -9,7 +9,7 @@ import {
   type Releasers,
 } from '@svc/testkit';
 import type { Contestant } from '../contestant.ts';
-import { postgresSource, startToolboxServer, toolboxFaces } from '../toolbox.ts';
+import { postgresSource, startToolbox, TOOLBOX_SETTINGS, toolboxFaces } from '../toolbox.ts';
 import { startNginx } from './nginx.ts';
 import { CIPHER, startSshTunnel } from './ssh-tunnel.ts';
 
@@ -24,10 +24,8 @@ const PROGRAMS = {
 export function whyNoSameTopology(): string | undefined {
   const missing = Object.entries(PROGRAMS).filter(([name]) => findProgram(name) === undefined);
   if (missing.length === 0) return undefined;
-  const [names, packages] = [
-    missing.map(([name]) => name).join(', '),
-    [...new Set(missing.map(([, each]) => each))].join(' '),
-  ];
+  const names = missing.map(([name]) => name).join(', ');
+  const packages = [...new Set(missing.map(([, each]) => each))].join(' ');
   return (
     `cannot build the same topology from known parts: ${names} not installed; install (Debian: apt-get install ` +
     `--no-install-recommends ${packages}), or name the contestants that you want by --only`
@@ -44,17 +42,22 @@ export async function startSameTopology(postgres: Postgres, releasers: Releasers
   const parent = (await canEnter(tmpdir(), account)) ? tmpdir() : '/tmp';
   const folder = await temporaryFolder('same-topology', { parent, owner: account });
   await releasers.add(() => folder.remove());
-  const place = { folder: folder.path, account };
-  const toolbox = await startToolboxServer(postgresSource(postgres), releasers);
-  const tunnel = await startSshTunnel(toolbox.port, place, releasers);
+  const options = {
+    cwd: folder.path,
+    env: { HOME: folder.path },
+    ...(account === undefined ? {} : { uid: account.uid, gid: account.gid }),
+  };
+  const toolbox = await startToolbox(postgresSource(postgres), releasers);
+  const user = account?.name ?? userInfo().username;
+  const tunnel = await startSshTunnel(Number(new URL(toolbox.url).port), user, options, releasers);
   const key = randomBytes(24).toString('hex');
-  const { url, version, nginx } = await startNginx(key, tunnel.port, place, releasers);
+  const { url, version, nginx } = await startNginx(key, tunnel.port, options, releasers);
   return {
     name: 'same-topology',
     title: `nginx ${version} + OpenSSH ${tunnel.version} + ${toolbox.title}`,
-    settings: `a map over the key, a worker per core, connections kept, no access log; ssh -R with ${CIPHER}; Toolbox: ${toolbox.settings}`,
+    settings: `a map over the key, a worker per core, connections kept, no access log; ssh -R with ${CIPHER}; Toolbox: ${TOOLBOX_SETTINGS}`,
     url,
-    processes: { nginx, sshd: tunnel.sshd, ssh: tunnel.ssh, toolbox: toolbox.server },
+    processes: { nginx, sshd: tunnel.sshd, ssh: tunnel.ssh, ...toolbox.processes },
     wantsKey: true,
     faces: toolboxFaces({ authorization: `Bearer ${key}` }),
   };

@@ -1,5 +1,4 @@
 import { writeFile } from 'node:fs/promises';
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
   findProgram,
@@ -11,13 +10,6 @@ import {
   type RunningProcess,
 } from '@svc/testkit';
 import { childrenOf } from '../../load/process-tree.ts';
-
-/** The account that all of it runs as, and a folder of that account for its files. */
-export interface Place {
-  readonly folder: string;
-  /** Undefined: the account of this process. */
-  readonly account: { readonly name: string; readonly uid: number; readonly gid: number } | undefined;
-}
 
 interface SshTunnel {
   /** Of 127.0.0.1, on the outer side; connections to it arrive at the inner port. */
@@ -31,36 +23,35 @@ const HOST = '127.0.0.1';
 /** The cheapest that OpenSSH has on processors with instructions for AES; it has none without encryption. */
 export const CIPHER = 'aes128-gcm@openssh.com';
 
-/** A server of its own on the outer side, and a client that dials it from the inner one and forwards `ssh -R`. */
+/**
+ * A server of its own on the outer side, and a client that dials it from the inner one and forwards `ssh -R`. Both run as
+ * `user`; `options` say so, and `cwd` has their files.
+ */
 export async function startSshTunnel(
   innerPort: number,
-  place: Place,
+  user: string,
+  options: ProcessOptions & { readonly cwd: string },
   releasers: Releasers,
 ): Promise<SshTunnel> {
-  const { folder, account } = place;
-  const options = processOptions(place);
+  const folder = options.cwd;
   const [hostKey, clientKey] = [join(folder, 'host-key'), join(folder, 'client-key')];
   const sshPort = await freePort();
   const hostPublicKey = await createKey(hostKey, options);
   const clientPublicKey = await createKey(clientKey, options);
-  const files = {
-    authorized: join(folder, 'authorized-keys'),
-    known: join(folder, 'known-hosts'),
-    config: join(folder, 'sshd-config'),
-  };
-  await writeFile(files.authorized, `restrict,port-forwarding,permitlisten="${HOST}:*" ${clientPublicKey}`);
-  await writeFile(files.known, `[${HOST}]:${sshPort} ${hostPublicKey}`);
-  await writeFile(files.config, serverConfig(sshPort, hostKey, files.authorized));
+  const [authorized, known] = [join(folder, 'authorized-keys'), join(folder, 'known-hosts')];
+  const config = join(folder, 'sshd-config');
+  await writeFile(authorized, `restrict,port-forwarding,permitlisten="${HOST}:*" ${clientPublicKey}`);
+  await writeFile(known, `[${HOST}]:${sshPort} ${hostPublicKey}`);
+  await writeFile(config, serverConfig(sshPort, hostKey, authorized));
 
   // It wants to be called by its full path, since it starts itself again for each connection.
-  const sshd = await startProcess(findProgram('sshd') ?? 'sshd', ['-D', '-e', '-f', files.config], options);
+  const sshd = await startProcess(findProgram('sshd') ?? 'sshd', ['-D', '-e', '-f', config], options);
   await releasers.add(() => stopServer(sshd));
   await sshd.waitForLine((line) => line.startsWith('Server listening on'));
 
-  const user = account?.name ?? userInfo().username;
   const login = ['-F', 'none', '-N', '-T', '-i', clientKey, '-c', CIPHER, '-p', String(sshPort)];
   const forward = ['-R', `${HOST}:0:${HOST}:${innerPort}`, `${user}@${HOST}`];
-  const ssh = await startProcess('ssh', [...login, ...clientOptions(files.known), ...forward], options);
+  const ssh = await startProcess('ssh', [...login, ...clientOptions(known), ...forward], options);
   await releasers.add(() => ssh.stop());
   const line = await ssh
     .waitForLine((text) => text.startsWith('Allocated port '))
@@ -127,9 +118,4 @@ async function stopServer(sshd: RunningProcess): Promise<void> {
 async function versionOf(): Promise<string> {
   const { stderr } = await runProcess('ssh', ['-V']);
   return /OpenSSH_(\w[\w.]*)/.exec(stderr)?.[1] ?? 'unknown';
-}
-
-export function processOptions({ folder, account }: Place): ProcessOptions {
-  const identity = account === undefined ? {} : { uid: account.uid, gid: account.gid };
-  return { cwd: folder, env: { HOME: folder }, ...identity };
 }
