@@ -4,9 +4,10 @@ import {
   ask,
   findProgram,
   runProcess,
+  temporaryFolder,
   type Postgres,
+  type Releasers,
   type RunningProcess,
-  type TemporaryFolder,
 } from '@svc/testkit';
 import type { Workload } from './compare-workloads.ts';
 import { BOOKS_DATABASE, normalisedRow, QUERIES, type Query } from './contestants/books.ts';
@@ -35,66 +36,48 @@ const BODIES = 2000;
 const TOLERATED_OF_PEERS = 0.02;
 
 export function casesOf(workload: Workload, contestants: readonly Contestant[]): readonly Case[] {
+  const { query, connections } = workload;
+  const value = (): number => 1 + Math.floor(Math.random() * QUERIES[query].most);
   return contestants
     .filter(({ name }) => workload.contestants.includes(name))
-    .flatMap((contestant) =>
-      contestant.faces
+    .flatMap(({ name, title, url, processes, faces }) =>
+      faces
         .filter(({ kind }) => kind === workload.kind)
-        .map((face) => caseOf(workload, contestant, face)),
+        .map((face) => {
+          const bodies = Array.from({ length: BODIES }, () => face.body(query, value()));
+          const target = { url, path: face.path(query), headers: face.headers(query) };
+          const tolerated = name.startsWith('svc') ? 0 : TOLERATED_OF_PEERS;
+          return {
+            workload,
+            name,
+            contestant: title,
+            face: face.title,
+            processes,
+            run: (seconds) => load({ ...target, connections, bodies, tolerated }, seconds),
+          };
+        }),
     );
 }
 
-function caseOf(workload: Workload, contestant: Contestant, face: Face): Case {
-  const { query, connections } = workload;
-  const { most } = QUERIES[query];
-  const bodies = Array.from({ length: BODIES }, () => face.body(query, 1 + Math.floor(Math.random() * most)));
-  const { url } = contestant;
-  const tolerated = contestant.name.startsWith('svc') ? 0 : TOLERATED_OF_PEERS;
-  return {
-    workload,
-    name: contestant.name,
-    contestant: contestant.title,
-    face: face.title,
-    processes: contestant.processes,
-    run: (seconds) =>
-      load(
-        { url, path: face.path(query), connections, headers: face.headers(query), bodies, tolerated },
-        seconds,
-      ),
-  };
-}
-
-export function pgbenchCase(workload: Workload, postgres: Postgres, folder: TemporaryFolder): Case {
-  return {
-    workload,
-    name: 'pgbench',
-    contestant: `pgbench, ${DATABASE_CONNECTIONS} clients`,
-    face: '',
-    processes: {},
-    run: async (seconds) => ({
-      ...(await runPgbench(postgres, folder, seconds)),
-      failed: 0,
-      failure: '',
-      p50Ms: Number.NaN,
-      p99Ms: Number.NaN,
-      generatorMicroseconds: Number.NaN,
-    }),
-  };
-}
-
 export async function answerOf(
-  { title, url }: Contestant,
+  contestant: Contestant,
   face: Face,
   query: Query,
   value: number,
 ): Promise<string> {
-  const { status, text } = await ask(`${url}${face.path(query)}`, {
-    method: 'POST',
-    headers: face.headers(query),
-    body: face.body(query, value),
-  });
-  if (status !== 200) throw new Error(`cannot call ${title}, ${face.title}: ${status} ${text}`);
+  const { status, text } = await post(contestant, face, query, value);
+  if (status !== 200) throw new Error(`cannot call ${contestant.title}, ${face.title}: ${status} ${text}`);
   return text;
+}
+
+function post(
+  { url }: Contestant,
+  face: Face,
+  query: Query,
+  value: number,
+  headers = face.headers(query),
+): ReturnType<typeof ask> {
+  return ask(`${url}${face.path(query)}`, { method: 'POST', headers, body: face.body(query, value) });
 }
 
 /**
@@ -124,17 +107,14 @@ export async function checkAnswers(contestants: readonly Contestant[]): Promise<
   }
 }
 
-async function checkKey({ title, url, faces }: Contestant): Promise<void> {
-  for (const face of faces) {
+async function checkKey(contestant: Contestant): Promise<void> {
+  for (const face of contestant.faces) {
     const { authorization: key = '', ...others } = face.headers('point');
     for (const headers of [others, { ...others, authorization: `${key.slice(0, -1)}-` }]) {
-      const { status } = await ask(`${url}${face.path('point')}`, {
-        method: 'POST',
-        headers,
-        body: face.body('point', 1),
-      });
+      const { status } = await post(contestant, face, 'point', 1, headers);
       if (key !== '' && status === 401) continue;
-      throw new Error(`cannot compare: ${title}, ${face.title} answers ${status} to a call without its key`);
+      const called = `${contestant.title}, ${face.title}`;
+      throw new Error(`cannot compare: ${called} answers ${status} to a call without its key`);
     }
   }
 }
@@ -144,29 +124,50 @@ export function whyNoPgbench(): string | undefined {
   return 'pgbench is not installed; install it (Debian: apt-get install postgresql-contrib)';
 }
 
-/** The point query by pgbench itself for so many seconds; it tells the average latency and no percentiles. */
-async function runPgbench(
+/** The point query by pgbench itself; it tells the average latency and no percentiles. */
+export async function pgbenchCase(
+  workload: Workload,
   { host, port, user, password }: Postgres,
-  folder: TemporaryFolder,
-  seconds: number,
-): Promise<{ readonly calls: number; readonly seconds: number }> {
+  releasers: Releasers,
+): Promise<Case> {
+  const folder = await temporaryFolder('pgbench');
+  await releasers.add(() => folder.remove());
   const { most, parameter, sql } = QUERIES.point;
   const script = join(folder.path, 'point.sql');
   await writeFile(script, `\\set ${parameter} random(1, ${most})\n${sql.replace('$1', `:${parameter}`)};\n`);
-  const run = ['-n', '-Mprepared', `-c${DATABASE_CONNECTIONS}`, `-T${seconds}`, `-f${script}`];
+  const program = findProgram('pgbench') ?? 'pgbench';
   const server = ['-h', host, '-p', String(port), '-U', user, BOOKS_DATABASE];
-  const { code, stdout, stderr } = await runProcess(
-    findProgram('pgbench') ?? 'pgbench',
-    [...run, ...server],
-    {
-      env: { PGPASSWORD: password },
-      withinMs: (seconds + 30) * 1000,
+  return {
+    workload,
+    name: 'pgbench',
+    contestant: `pgbench, ${DATABASE_CONNECTIONS} clients`,
+    face: '',
+    processes: {},
+    async run(seconds) {
+      const args = [
+        '-n',
+        '-Mprepared',
+        `-c${DATABASE_CONNECTIONS}`,
+        `-T${seconds}`,
+        `-f${script}`,
+        ...server,
+      ];
+      const options = { env: { PGPASSWORD: password }, withinMs: (seconds + 30) * 1000 };
+      const { code, stdout, stderr } = await runProcess(program, args, options);
+      const calls = Number(/actually processed: (\d+)/.exec(stdout)?.[1]);
+      const perSecond = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
+      if (code !== 0 || !(calls > 0) || !(perSecond > 0)) {
+        throw new Error(`cannot measure with pgbench: it ended with ${code}\n${stdout}${stderr}`);
+      }
+      return {
+        calls,
+        failed: 0,
+        failure: '',
+        seconds: calls / perSecond,
+        p50Ms: Number.NaN,
+        p99Ms: Number.NaN,
+        generatorMicroseconds: Number.NaN,
+      };
     },
-  );
-  const calls = Number(/actually processed: (\d+)/.exec(stdout)?.[1]);
-  const perSecond = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
-  if (code !== 0 || !(calls > 0) || !(perSecond > 0)) {
-    throw new Error(`cannot measure with pgbench: it ended with ${code}\n${stdout}${stderr}`);
-  }
-  return { calls, seconds: calls / perSecond };
+  };
 }

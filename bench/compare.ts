@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createReleasers, startPostgres, temporaryFolder, type Postgres, type Releasers } from '@svc/testkit';
+import { createReleasers, startPostgres, type Postgres, type Releasers } from '@svc/testkit';
 import { stopRequest } from '../examples/start-stop-request.ts';
 import { replacePart } from '../scripts/docs/markdown.ts';
 import { answerOf, casesOf, checkAnswers, pgbenchCase, whyNoPgbench, type Case } from './compare-cases.ts';
@@ -185,17 +185,15 @@ async function casesToMeasure(
   postgres: Postgres,
   releasers: Releasers,
 ): Promise<readonly Case[]> {
-  const folder = await temporaryFolder('pgbench');
-  await releasers.add(() => folder.remove());
   const noPgbench = whyNoPgbench();
-  const wanted = chosen.has('pgbench') && workloads.some((each) => each.contestants.includes('pgbench'));
-  if (wanted && noPgbench !== undefined) say(`SKIPPED pgbench: ${noPgbench}`);
-  return workloads.flatMap((workload) => [
-    ...casesOf(workload, contestants),
-    ...(wanted && noPgbench === undefined && workload.contestants.includes('pgbench')
-      ? [pgbenchCase(workload, postgres, folder)]
-      : []),
-  ]);
+  const cases: Case[] = [];
+  for (const workload of workloads) {
+    cases.push(...casesOf(workload, contestants));
+    if (!chosen.has('pgbench') || !workload.contestants.includes('pgbench')) continue;
+    if (noPgbench === undefined) cases.push(await pgbenchCase(workload, postgres, releasers));
+    else say(`SKIPPED pgbench: ${noPgbench}`);
+  }
+  return cases;
 }
 
 async function write(document: CompareDocument): Promise<void> {
