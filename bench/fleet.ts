@@ -19,8 +19,5 @@ Ends with 1 when a goal is missed or something could not be measured, 2 for wron
 `;
 
 export function main(args: readonly string[]): Promise<number> {
-  return measureRows(
-    { usage: USAGE, rows: ROWS, page: { document: 'performance/fleets.md', part: 'fleet' } },
-    args,
-  );
+  return measureRows(args, { usage: USAGE, rows: ROWS, part: 'fleet' });
 }

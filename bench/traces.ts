@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { runProcess, SVC_GATEWAY, type Releasers } from '@svc/testkit';
-import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './scale/library.ts';
+import { listenOnLoopback, runProcess, SVC_GATEWAY, type Releasers } from '@svc/testkit';
+import { pointCalls, pointQueries, startLibrary } from './scale/library.ts';
 import { measureInTurn, type Contestant } from './scale/measured.ts';
 import { measureRows } from './scale/program.ts';
 import { atMost, figure, type Measurement, type Scale } from './scale/row.ts';
@@ -17,7 +16,6 @@ Ends with 1 when a goal is missed, 2 for wrong usage.
 
 const CONNECTIONS = 32;
 const WARM_UP_SECONDS = 20;
-const [POINT = ''] = pointNames(1);
 
 interface Traced extends Contestant {
   /** How many times the CPU without it. */
@@ -26,7 +24,7 @@ interface Traced extends Contestant {
 
 export function main(args: readonly string[]): Promise<number> {
   const row = { name: 'traces', title: 'Traces and console', measure };
-  return measureRows({ usage: USAGE, rows: [row], usual: { rounds: '40', seconds: '1' } }, args);
+  return measureRows(args, { usage: USAGE, rows: [row], usual: { rounds: 40, seconds: 1 } });
 }
 
 async function measure(scale: Scale): Promise<Measurement> {
@@ -40,36 +38,29 @@ async function measure(scale: Scale): Promise<Measurement> {
       }),
     ),
     notes: [],
-    isComplete: true,
   };
 }
 
-async function start({ postgres, releasers }: Scale): Promise<readonly Traced[]> {
-  const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: await startSink(releasers) };
+async function start(scale: Scale): Promise<readonly Traced[]> {
+  const otel = { OTEL_EXPORTER_OTLP_ENDPOINT: await startSink(scale.releasers) };
   const add = async (
     name: string,
     goal: number | undefined,
     gatewayEnv: Readonly<Record<string, string>> = {},
-    agent: { readonly sections?: string; readonly agentEnv?: Readonly<Record<string, string>> } = {},
+    agent: Parameters<typeof startLibrary>[2] = {},
   ): Promise<Traced> => {
-    const service = await startLibrary({ postgres, releasers }, pointQueries([POINT]), {
-      gatewayEnv,
-      ...agent,
-    });
-    const loads = [callsOf(service, POINT, pointBodies(), CONNECTIONS)];
+    const service = await startLibrary(scale, pointQueries(1), { gatewayEnv, ...agent });
+    const loads = [pointCalls(service, CONNECTIONS)];
     return { name, goal, service, loads, warmUpSeconds: WARM_UP_SECONDS };
   };
   const traced = { sections: 'telemetry: { traces: otlp }\n', agentEnv: otel };
+  const tenth = { GATEWAY_TRACES: 'otlp', ...otel };
+  const all = { ...tenth, OTEL_TRACES_SAMPLER: 'always_on' };
   const contestants = [
     await add('off', undefined),
     await add('off again', undefined),
-    await add('traces, a tenth recorded', 1.03, { GATEWAY_TRACES: 'otlp', ...otel }, traced),
-    await add(
-      'traces, all recorded',
-      undefined,
-      { GATEWAY_TRACES: 'otlp', ...otel, OTEL_TRACES_SAMPLER: 'always_on' },
-      traced,
-    ),
+    await add('traces, a tenth recorded', 1.03, tenth, traced),
+    await add('traces, all recorded', undefined, all, traced),
   ];
   const token = await consoleToken();
   if (token === undefined) return contestants;
@@ -81,8 +72,7 @@ async function startSink(releasers: Releasers): Promise<string> {
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listenOnLoopback(server);
   await releasers.add(
     () =>
       new Promise<void>((resolve) => {
@@ -90,8 +80,7 @@ async function startSink(releasers: Releasers): Promise<string> {
         server.closeAllConnections();
       }),
   );
-  const address = server.address();
-  return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+  return `http://127.0.0.1:${port}`;
 }
 
 /** The digest of one; undefined of a gateway without a console. */

@@ -1,3 +1,5 @@
+import { readable } from './statistics.ts';
+
 export interface BarGroup {
   readonly title: string;
   readonly bars: readonly Bar[];
@@ -68,7 +70,7 @@ export function barChart({ title, axis, parts: names, groups }: BarChart): strin
       const [middle, end] = [across(value), across(value + more)];
       const { dark, light } = ours ? OURS : OTHERS;
       const figures =
-        more === 0 ? number(value) : `${number(Math.round(value))} + ${number(Math.round(more))}`;
+        more === 0 ? readable(value) : `${readable(Math.round(value))} + ${readable(Math.round(more))}`;
       parts.push(
         text(left - 8, y + 15, label, 'end'),
         `<rect x="${round(left)}" y="${y}" width="${round(Math.max(middle - left, 1))}" height="${bar}" fill="${dark}"/>`,
@@ -82,7 +84,7 @@ export function barChart({ title, axis, parts: names, groups }: BarChart): strin
   const grid = scale.at.map(
     (value) =>
       line(across(value), top, across(value), bottom, FAINT) +
-      text(across(value), bottom + 16, number(value), 'middle'),
+      text(across(value), bottom + 16, readable(value), 'middle'),
   );
   const caption = text(left + room / 2, bottom + 36, axis, 'middle');
   return svg(bottom + 52, title, [...grid, ...parts, caption]);
@@ -114,11 +116,11 @@ export function lineChart({ title, xAxis, yAxis, xScale, series }: LineChart): s
   const across = (x: number): number => left + ((place(x) - first) / width) * (right - left);
   const up = (y: number): number => floor - (y / scale.end) * height;
   const rows = scale.at.map(
-    (y) => line(left, up(y), right, up(y), FAINT) + text(left - 8, up(y) + 4, number(y), 'end'),
+    (y) => line(left, up(y), right, up(y), FAINT) + text(left - 8, up(y) + 4, readable(y), 'end'),
   );
   const columns = xs.map(
     (x) =>
-      line(across(x), floor, across(x), floor + 5, INK) + text(across(x), floor + 20, number(x), 'middle'),
+      line(across(x), floor, across(x), floor + 5, INK) + text(across(x), floor + 20, readable(x), 'middle'),
   );
   const lines = series.map(({ label, points: own }, at) => {
     const colour = COLOURS[at % COLOURS.length] ?? INK;
@@ -182,12 +184,6 @@ function line(x1: number, y1: number, x2: number, y2: number, colour: string): s
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
-}
-
-/** Thousands apart; digits behind the point only where they matter. */
-function number(value: number): string {
-  const maximumFractionDigits = value < 10 ? 2 : value < 100 ? 1 : 0;
-  return value.toLocaleString('en-US', { maximumFractionDigits });
 }
 
 function escaped(content: string): string {

@@ -47,3 +47,10 @@ export function rotated<T>(values: readonly T[], by: number): readonly T[] {
 export function fixed(value: number, digits: number): string {
   return Number.isNaN(value) ? '-' : value.toFixed(digits);
 }
+
+/** Thousands apart; digits behind the point only where they matter. */
+export function readable(value: number): string {
+  const size = Math.abs(value);
+  const maximumFractionDigits = size < 10 ? 2 : size < 100 ? 1 : 0;
+  return value.toLocaleString('en-US', { maximumFractionDigits });
+}

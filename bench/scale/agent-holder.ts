@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, randomUUID } from 'node:crypto';
 import { agentKeyId, normalizeAudience, rawPublicKey } from '@svc/protocol';
-import { openGatewayLinks, type GatewayLinks } from '../../packages/agent/src/gateway-link/gateway-links.ts';
+import { openGatewayLinks } from '../../packages/agent/src/gateway-link/gateway-links.ts';
+import { answerOrders } from './child.ts';
 
 export interface AgentsOrder {
   /** Opens so many, once; 0 asks for the state only. */
@@ -23,7 +24,6 @@ export interface AgentsState {
 
 const START_WITHIN_MS = 1000;
 
-const links: GatewayLinks[] = [];
 const linkedMs: number[] = [];
 let dials = 0;
 let throttled = 0;
@@ -41,40 +41,36 @@ function open({ count, url, privateKey: pem, description: text }: AgentsOrder): 
   const since = performance.now();
   for (let at = 0; at < count; at++) {
     const start = (): void => {
-      links.push(
-        openGatewayLinks({
-          url: normalizeAudience(url),
-          ca: undefined,
-          maxLinks: 1,
-          resolveIntervalMs: 10_000,
-          identity: { ...identity, instanceId: randomUUID() },
-          loads: new Set(),
-          databases: () => [],
-          handle: async () => ({
-            kind: 'result',
-            rows: description,
-            count: 0,
-            truncated: false,
-            release() {},
-          }),
-          onConnected: () => linkedMs.push(performance.now() - since),
-          onLost: () => {},
-          onDialled: (outcome) => {
-            dials++;
-            if (outcome === 'throttled') throttled++;
-          },
-          onShort: () => {},
-          random: Math.random,
+      openGatewayLinks({
+        url: normalizeAudience(url),
+        ca: undefined,
+        maxLinks: 1,
+        resolveIntervalMs: 10_000,
+        identity: { ...identity, instanceId: randomUUID() },
+        loads: new Set(),
+        databases: () => [],
+        handle: async () => ({
+          kind: 'result',
+          rows: description,
+          count: 0,
+          truncated: false,
+          release() {},
         }),
-      );
+        onConnected: () => linkedMs.push(performance.now() - since),
+        onLost: () => {},
+        onDialled: (outcome) => {
+          dials++;
+          if (outcome === 'throttled') throttled++;
+        },
+        onShort: () => {},
+        random: Math.random,
+      });
     };
     setTimeout(start, Math.random() * START_WITHIN_MS);
   }
 }
 
-process.on('message', (order: AgentsOrder) => {
+answerOrders((order: AgentsOrder): AgentsState => {
   if (order.count > 0) open(order);
-  process.send?.({ linkedMs, dials, throttled } satisfies AgentsState);
+  return { linkedMs, dials, throttled };
 });
-process.on('disconnect', () => process.exit());
-process.send?.('ready');

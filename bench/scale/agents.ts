@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { rawPublicKey } from '@svc/protocol';
 import {
   createKey,
@@ -12,7 +13,7 @@ import { BEHIND_ONE_ADDRESS } from '../simulation/scenarios.ts';
 import { simulate } from '../simulation/simulate.ts';
 import { startChild } from './child.ts';
 import type { AgentsOrder, AgentsState } from './agent-holder.ts';
-import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import { atMost, figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 
 const AGENTS = 2000;
 const IDLE_MS = 20_000;
@@ -25,7 +26,10 @@ export const agents: Row = { name: 'agents', title: 'Many agents', measure };
 
 async function measure(scale: Scale): Promise<Measurement> {
   const { privateKey } = createKeyPair();
-  const gateway = await start(scale, rawPublicKey(privateKey));
+  const publicKey = Buffer.from(rawPublicKey(privateKey)).toString('base64url');
+  const { record } = await createKey('all', '*');
+  const gateway = await startGateway(gatewaySettings(publicKey, [record]));
+  await scale.releasers.add(() => gateway.process.stop());
   const holder = await startChild<AgentsOrder, AgentsState>('agent-holder.ts');
   await scale.releasers.add(() => holder.stop());
   const order: AgentsOrder = {
@@ -52,39 +56,26 @@ async function measure(scale: Scale): Promise<Measurement> {
     1,
   );
   const size = `${grouped(AGENTS)} agents, one source`;
-  const figure = (what: string, value: number, unit: string, goal?: Figure['goal']): Figure => ({
-    what,
-    size,
-    value,
-    unit,
-    goal,
-  });
+  const one = (what: string, value: number, unit: string, goal?: Figure['goal']): Figure =>
+    figure(what, size, unit, [value], { goal });
   const at = (share: number): number =>
     (state.linkedMs[Math.ceil((AGENTS * share) / 100) - 1] ?? Number.NaN) / 1000;
   const half = atMost('value', GOAL.thousandMs / 1000);
+  const perLink = ((idle.megabytes - before.megabytes) * 1024) / AGENTS;
+  const idleShare = (idle.microseconds - linked.microseconds) / IDLE_MS / 1000;
   return {
     figures: [
       ...([50, 90, 100] as const).flatMap((share) => [
-        figure(`${share} % of the links`, at(share), 's', share === 50 ? half : undefined),
-        figure('as simulated', (simulated.linkedMs[share] ?? Number.NaN) / 1000, 's'),
+        one(`${share} % of the links`, at(share), 's', share === 50 ? half : undefined),
+        one('as simulated', (simulated.linkedMs[share] ?? Number.NaN) / 1000, 's'),
       ]),
-      figure('dials of an agent', state.dials / AGENTS, ''),
-      figure('as simulated', simulated.dials, ''),
-      figure('dials answered 429', state.throttled, ''),
-      figure('as simulated', simulated.refused, ''),
-      figure('CPU of a dial', (linked.microseconds - before.microseconds) / state.dials / 1000, 'ms'),
-      figure(
-        'memory of a link',
-        ((idle.megabytes - before.megabytes) * 1024) / AGENTS,
-        'KB',
-        atMost('value', GOAL.linkKilobytes),
-      ),
-      figure(
-        'share of a core, links idle',
-        (idle.microseconds - linked.microseconds) / IDLE_MS / 1000,
-        '',
-        atMost('value', GOAL.idleShare),
-      ),
+      one('dials of an agent', state.dials / AGENTS, ''),
+      one('as simulated', simulated.dials, ''),
+      one('dials answered 429', state.throttled, ''),
+      one('as simulated', simulated.refused, ''),
+      one('CPU of a dial', (linked.microseconds - before.microseconds) / state.dials / 1000, 'ms'),
+      one('memory of a link', perLink, 'KB', atMost('value', GOAL.linkKilobytes)),
+      one('share of a core, links idle', idleShare, '', atMost('value', GOAL.idleShare)),
     ],
     notes: [
       `Real links to one gateway of one process, all agents started within a second from one address.`,
@@ -94,19 +85,9 @@ async function measure(scale: Scale): Promise<Measurement> {
   };
 }
 
-async function start(scale: Scale, publicKey: Uint8Array): Promise<Awaited<ReturnType<typeof startGateway>>> {
-  const { record } = await createKey('all', '*');
-  const gateway = await startGateway(gatewaySettings(Buffer.from(publicKey).toString('base64url'), [record]));
-  await scale.releasers.add(() => gateway.process.stop());
-  return gateway;
-}
-
-interface State {
-  readonly microseconds: number;
-  readonly megabytes: number;
-}
-
-async function stateOf(gateway: RunningProcess): Promise<State> {
+async function stateOf(
+  gateway: RunningProcess,
+): Promise<{ readonly microseconds: number; readonly megabytes: number }> {
   const [{ megabytes }, microseconds] = await Promise.all([sizeOf(gateway), treeMicroseconds(gateway)]);
   return { megabytes, microseconds };
 }
@@ -126,5 +107,3 @@ function describe(): string {
     manifest: names.map((name) => ({ name, exposed: true, timeout_ms: 1000 })),
   });
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

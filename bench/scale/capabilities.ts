@@ -1,10 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { ask, type Service } from '@svc/testkit';
+import { ask } from '@svc/testkit';
 import { createKey } from '../../packages/gateway/src/auth/api-keys/create-key.ts';
 import { load, type Load } from '../load/wrk.ts';
 import { callPath, headersWith, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
 import { measureInTurn, type Contestant } from './measured.ts';
-import { atMost, figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import {
+  atMost,
+  figuresOfSizes,
+  grouped,
+  type Figure,
+  type Measurement,
+  type Row,
+  type Scale,
+} from './row.ts';
 
 const SIZES = [
   { capabilities: 10, keys: 1 },
@@ -31,10 +39,7 @@ export const capabilities: Row = {
   measure,
 };
 
-interface Size {
-  readonly capabilities: number;
-  readonly keys: number;
-}
+type Size = (typeof SIZES)[number];
 
 async function measure(scale: Scale): Promise<Measurement> {
   const all: Contestant[] = [];
@@ -44,14 +49,13 @@ async function measure(scale: Scale): Promise<Measurement> {
     if (each.targets !== undefined) warm.push(await warmUp(scale, each));
   }
   const column = await measureInTurn(scale, all);
-  const figures = (what: string, measured: string, of: 'cpu' | 'databaseCpu'): readonly Figure[] =>
-    SIZES.map((size) =>
-      figure(what, described(size), 'us', column(nameOf(measured, size.capabilities), of), {
-        at: size.capabilities,
-        base: column(nameOf(measured, SIZES[0].capabilities), of),
-        goal: size === SIZES.at(-1) && of === 'cpu' ? atMost('ratio', GOAL) : undefined,
-      }),
-    );
+  const figures = (what: string, measured: string, of: 'cpu' | 'databaseCpu'): readonly Figure[] => {
+    const sizes = SIZES.map((size) => {
+      const values = column(nameOf(measured, size), of);
+      return { at: size.capabilities, size: described(size), values };
+    });
+    return figuresOfSizes(what, 'us', sizes, of === 'cpu' ? atMost('ratio', GOAL) : undefined);
+  };
   return {
     figures: [
       ...figures(ALL, ALL, 'cpu'),
@@ -62,7 +66,6 @@ async function measure(scale: Scale): Promise<Measurement> {
       `REST, ${CONNECTIONS} connections, closed loop; the CPU of gateway and agent together.`,
       `Each was warmed up by ${grouped(Math.min(...warm))} calls or more; ${grouped(PLANNED_CALLS)} are needed until ${DATABASE_CONNECTIONS} connections to the database have prepared and planned all statements of the largest.`,
     ],
-    isComplete: true,
   };
 }
 
@@ -72,11 +75,16 @@ async function contestantsOf(scale: Scale, size: Size): Promise<readonly Contest
   const keys = Array.from({ length: size.keys }, (_, at) =>
     createKey({ name: `key-${at}`, capabilities: ['*'], randomBytes }),
   );
-  const service = await startLibrary(scale, pointQueries(names), {
-    keyRecords: keys.map(({ record }) => record),
-  });
+  const records = JSON.stringify(keys.map(({ record }) => record));
+  const gatewayEnv = { GATEWAY_API_KEYS_JSON: records };
+  const service = await startLibrary(scale, pointQueries(size.capabilities), { gatewayEnv });
   const apiKeys = keys.map(({ apiKey }) => apiKey);
-  await warmKeys(service, names[0] ?? '', apiKeys);
+  const url = `${service.url}${callPath(names[0] ?? '')}`;
+  // After one call with it, a key is known by its digest.
+  for (const apiKey of apiKeys) {
+    const { status, text } = await ask(url, { method: 'POST', apiKey, body: '{"id":1}' });
+    if (status !== 200) throw new Error(`cannot use a key: ${status} ${text}`);
+  }
   // Capabilities and keys go on at their own pace, so that both are used in turn.
   const targets = names.map((name, at) => ({
     path: callPath(name),
@@ -86,8 +94,8 @@ async function contestantsOf(scale: Scale, size: Size): Promise<readonly Contest
   if (first === undefined) throw new Error('cannot measure without a capability');
   const base = { url: service.url, connections: CONNECTIONS, bodies: pointBodies(), ...first };
   return [
-    { name: nameOf(ALL, size.capabilities), service, loads: [{ ...base, targets }], warmUpSeconds: 0 },
-    { name: nameOf(ONE, size.capabilities), service, loads: [base], warmUpSeconds: 0 },
+    { name: nameOf(ALL, size), service, loads: [{ ...base, targets }], warmUpSeconds: 0 },
+    { name: nameOf(ONE, size), service, loads: [base], warmUpSeconds: 0 },
   ];
 }
 
@@ -101,19 +109,10 @@ async function warmUp(scale: Scale, calls: Load): Promise<number> {
   return done;
 }
 
-/** After one call with it, a key is known by its digest. */
-async function warmKeys(service: Service, capability: string, apiKeys: readonly string[]): Promise<void> {
-  for (const apiKey of apiKeys) {
-    const url = `${service.url}${callPath(capability)}`;
-    const { status, text } = await ask(url, { method: 'POST', apiKey, body: '{"id":1}' });
-    if (status !== 200) throw new Error(`cannot use a key: ${status} ${text}`);
-  }
-}
-
 function described({ capabilities, keys }: Size): string {
   return `${grouped(capabilities)} capabilities, ${keys} ${keys === 1 ? 'key' : 'keys'}`;
 }
 
-function nameOf(what: string, capabilities: number): string {
+function nameOf(what: string, { capabilities }: Size): string {
   return `${what}: ${capabilities}`;
 }

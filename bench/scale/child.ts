@@ -32,3 +32,13 @@ export async function startChild<Order extends object, Answer>(file: string): Pr
     },
   };
 }
+
+/** Makes this process such a program, which answers each order. */
+export function answerOrders<Order, Answer>(answer: (order: Order) => Answer | Promise<Answer>): void {
+  const handle = async (order: Order): Promise<void> => {
+    process.send?.(await answer(order));
+  };
+  process.on('message', (order: Order) => void handle(order));
+  process.on('disconnect', () => process.exit());
+  process.send?.('ready');
+}

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sizeOf, type Service } from '@svc/testkit';
 import { load, type Load } from '../load/wrk.ts';
 import { startChild } from './child.ts';
 import type { HolderOrder } from './idle-holder.ts';
-import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
+import { pointCalls, pointQueries, startLibrary } from './library.ts';
 import { measureLoad, type Measured } from './measured.ts';
 import {
   atLeast,
@@ -41,11 +42,7 @@ export const idleConnections: Row = {
   measure,
 };
 
-interface Kind {
-  readonly count: number;
-  /** Sends one request first; otherwise nothing at all. */
-  readonly greets: boolean;
-}
+type Kind = (typeof KINDS)[number];
 
 interface Held {
   readonly without: Measured;
@@ -55,14 +52,18 @@ interface Held {
 }
 
 async function measure(scale: Scale): Promise<Measurement> {
-  const [point = ''] = pointNames(1);
-  const services: { readonly kind: Kind; readonly service: Service; readonly held: Held[] }[] = [];
+  const services: {
+    readonly kind: Kind;
+    readonly service: Service;
+    readonly calls: Load;
+    readonly held: Held[];
+  }[] = [];
   const notes = [
     `Point queries at ${CONNECTIONS} connections, closed loop; the ratio is to the same gateway without idle connections, in the same round.`,
     'The gateway ends a connection that sends nothing after 10 s, and one that was used after 65 s.',
   ];
   for (const kind of KINDS) {
-    const service = await startLibrary(scale, pointQueries([point]));
+    const service = await startLibrary(scale, pointQueries(1));
     const limit = Math.min(await openFilesLimit(service.gateway), await openFilesLimit(process));
     if (limit < kind.count + OTHER_FILES) {
       notes.push(
@@ -70,13 +71,19 @@ async function measure(scale: Scale): Promise<Measurement> {
       );
       continue;
     }
-    services.push({ kind, service, held: [] });
-    await load(callsOf(service, point, pointBodies(), CONNECTIONS), scale.seconds);
+    const calls = pointCalls(service, CONNECTIONS);
+    services.push({ kind, service, calls, held: [] });
+    await load(calls, scale.seconds);
   }
   for (let round = 1; round <= scale.rounds; round++) {
     scale.say(`round ${round} of ${scale.rounds}`);
-    for (const { kind, service, held } of services)
-      held.push(await hold(scale, service, kind, point, round % 2 === 0));
+    for (const { kind, service, calls, held } of services) {
+      const measure = (): Promise<Measured> => measureLoad(scale, service, [calls]);
+      // Every other round has the idle connections first, so that neither load is always the later one.
+      const before = round % 2 === 0 ? undefined : await measure();
+      const beside = await measureBeside(service, kind, measure);
+      held.push({ ...beside, without: before ?? (await measure()) });
+    }
   }
   const figures = services.flatMap(({ kind, held }) => figuresOf(kind, held));
   for (const { kind, held } of services) {
@@ -87,25 +94,10 @@ async function measure(scale: Scale): Promise<Measurement> {
   return { figures, notes, isComplete: services.length === KINDS.length };
 }
 
-/** Every other round has the idle connections first, so that neither load is always the later one. */
-async function hold(
-  scale: Scale,
+async function measureBeside(
   service: Service,
   kind: Kind,
-  point: string,
-  idleFirst: boolean,
-): Promise<Held> {
-  const calls = callsOf(service, point, pointBodies(), CONNECTIONS);
-  const before = idleFirst ? undefined : await measureLoad(scale, service, [calls]);
-  const held = await loadBeside(scale, service, kind, calls);
-  return { ...held, without: before ?? (await measureLoad(scale, service, [calls])) };
-}
-
-async function loadBeside(
-  scale: Scale,
-  service: Service,
-  kind: Kind,
-  calls: Load,
+  measure: () => Promise<Measured>,
 ): Promise<Omit<Held, 'without'>> {
   const { port, gateway } = service;
   const { descriptors } = await sizeOf(gateway);
@@ -114,7 +106,7 @@ async function loadBeside(
     const open = await holder.ask({ port, ...kind });
     if (open !== kind.count) throw new Error(`cannot hold ${kind.count} connections: ${open} are open`);
     const idle = await sizeOf(gateway);
-    const beside = await measureLoad(scale, service, [calls]);
+    const beside = await measure();
     const loaded = await sizeOf(gateway);
     const openAfter = await holder.ask({ port, ...kind, count: 0 });
     return { beside, megabytes: Math.max(idle.megabytes, loaded.megabytes), openAfter };
@@ -130,7 +122,7 @@ async function closed(gateway: Service['gateway'], descriptors: number): Promise
     const size = await sizeOf(gateway).catch(() => undefined);
     // Nothing is left of one that has ended.
     if (size === undefined || size.descriptors <= descriptors + CONNECTIONS) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
 }
 
@@ -142,14 +134,11 @@ function figuresOf(kind: Kind, held: readonly Held[]): readonly Figure[] {
     of: 'callsPerSecond' | 'p99Ms' | 'cpu',
     unit: string,
     goal?: Figure['goal'],
-  ): Figure =>
-    figure(
-      what,
-      size,
-      unit,
-      held.map(({ beside }) => beside[of]),
-      { base: held.map(({ without }) => without[of]), goal: isLargest ? goal : undefined },
-    );
+  ): Figure => {
+    const base = held.map(({ without }) => without[of]);
+    const values = held.map(({ beside }) => beside[of]);
+    return figure(what, size, unit, values, { base, goal: isLargest ? goal : undefined });
+  };
   return [
     {
       what: MEMORY,

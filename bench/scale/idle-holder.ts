@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { answerOrders } from './child.ts';
 
 export interface HolderOrder {
   readonly port: number;
@@ -38,8 +39,8 @@ async function openOne(port: number, source: number, greets: boolean): Promise<v
   socket.resume();
 }
 
-/** Resolves to how many are open altogether. */
-async function openAll({ port, count, greets }: HolderOrder): Promise<number> {
+/** Answers with how many are open altogether. */
+answerOrders(async ({ port, count, greets }: HolderOrder): Promise<number> => {
   for (let from = 0; from < count; from += STEP) {
     const step = Array.from({ length: Math.min(STEP, count - from) }, (_, at) =>
       openOne(port, from + at, greets),
@@ -47,10 +48,4 @@ async function openAll({ port, count, greets }: HolderOrder): Promise<number> {
     await Promise.all(step);
   }
   return open;
-}
-
-process.on('message', (order: HolderOrder) => {
-  void openAll(order).then((count) => process.send?.(count));
 });
-process.on('disconnect', () => process.exit());
-process.send?.('ready');

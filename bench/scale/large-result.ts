@@ -1,19 +1,7 @@
-import type { Service } from '@svc/testkit';
 import { load } from '../load/wrk.ts';
 import { median } from '../report/statistics.ts';
 import { startChild, type Child } from './child.ts';
-import {
-  callPath,
-  callsOf,
-  headersWith,
-  listBodies,
-  listName,
-  listQueries,
-  pointBodies,
-  pointNames,
-  pointQueries,
-  startLibrary,
-} from './library.ts';
+import { listCalls, listName, listQueries, pointCalls, pointQueries, startLibrary } from './library.ts';
 import type { PacedOrder, PacedResult } from './paced-caller.ts';
 import { atMost, figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 
@@ -41,35 +29,25 @@ interface Round {
 }
 
 async function measure(scale: Scale): Promise<Measurement> {
-  const [point = ''] = pointNames(1);
-  const service = await startLibrary(scale, pointQueries([point]) + listQueries([ROWS]));
+  const service = await startLibrary(scale, pointQueries(1) + listQueries([ROWS]));
   const { text } = await service.call(listName(ROWS), { after: 0 });
   if (!text.includes(`"count":${ROWS}}`)) throw new Error(`cannot get ${ROWS} rows: ${text.slice(-200)}`);
   const megabytes = (Buffer.byteLength(text) / 1024 / 1024).toFixed(2);
   const points = await startCaller(scale);
   const large = await startCaller(scale);
+  const { seconds } = scale;
+  const pointLoad = pointCalls(service, CONNECTIONS);
+  const largeLoad = listCalls(service, ROWS, 1);
 
-  const pacedPoints = async (): Promise<Round> =>
-    await called(points, {
-      ...orderOf(service, point, pointBodies()),
-      connections: CONNECTIONS,
-      perSecond: POINTS_PER_SECOND,
-      seconds: scale.seconds,
-    });
+  const pacedPoints = (): Promise<Round> =>
+    called(points, { ...pointLoad, perSecond: POINTS_PER_SECOND, seconds });
   const allPoints = async (): Promise<Round> => {
-    const { calls, seconds, p99Ms } = await load(
-      callsOf(service, point, pointBodies(), CONNECTIONS),
-      scale.seconds,
-    );
-    return { p99Ms, callsPerSecond: calls / seconds, largePerSecond: 0 };
+    const { calls, seconds: took, p99Ms } = await load(pointLoad, seconds);
+    return { p99Ms, callsPerSecond: calls / took, largePerSecond: 0 };
   };
   const beside = async (calls: () => Promise<Round>): Promise<Round> => {
-    const meanwhile = called(large, {
-      ...orderOf(service, listName(ROWS), listBodies(ROWS)),
-      connections: 1,
-      perSecond: LARGE_PER_SECOND,
-      seconds: scale.seconds + LONGER_SECONDS,
-    });
+    const longer = { perSecond: LARGE_PER_SECOND, seconds: seconds + LONGER_SECONDS };
+    const meanwhile = called(large, { ...largeLoad, ...longer });
     const [round, { callsPerSecond }] = await Promise.all([calls(), meanwhile]);
     return { ...round, largePerSecond: callsPerSecond };
   };
@@ -78,7 +56,7 @@ async function measure(scale: Scale): Promise<Measurement> {
     { title: `${grouped(POINTS_PER_SECOND)} a second`, calls: pacedPoints },
     { title: 'as many as go, closed loop', calls: allPoints },
   ];
-  await load(callsOf(service, point, pointBodies(), CONNECTIONS), scale.seconds);
+  await load(pointLoad, seconds);
   await beside(pacedPoints);
   const rounds = ways.map((way) => ({ ...way, without: new Array<Round>(), beside: new Array<Round>() }));
   for (let round = 1; round <= scale.rounds; round++) {
@@ -95,7 +73,6 @@ async function measure(scale: Scale): Promise<Measurement> {
       `Large: ${megabytes} MB each, ${LARGE_PER_SECOND} a second asked for over one connection, ${largeRate.toFixed(1)} a second came. Point queries: ${CONNECTIONS} connections.`,
       'At a fixed rate, a call that waits for a free connection is counted from when it was due.',
     ],
-    isComplete: true,
   };
 }
 
@@ -125,12 +102,4 @@ async function called(caller: Caller, order: PacedOrder): Promise<Round> {
   const { failed, p99Ms, callsPerSecond } = await caller.ask(order);
   if (failed > 0) throw new Error(`cannot measure ${order.path}: ${failed} calls were not answered with 200`);
   return { p99Ms, callsPerSecond, largePerSecond: 0 };
-}
-
-function orderOf(
-  { port, apiKeys }: Service,
-  capability: string,
-  bodies: readonly string[],
-): Pick<PacedOrder, 'port' | 'path' | 'headers' | 'bodies'> {
-  return { port, path: callPath(capability), headers: headersWith(apiKeys['all'] ?? ''), bodies };
 }

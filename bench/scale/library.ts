@@ -1,4 +1,4 @@
-import { startService, type Service } from '@svc/testkit';
+import { startService, type Service, type ServiceOptions } from '@svc/testkit';
 import type { Load } from '../load/wrk.ts';
 import type { Scale } from './row.ts';
 
@@ -21,14 +21,14 @@ export function pointNames(count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => `get_book_${at}`);
 }
 
-export function pointQueries(names: readonly string[]): string {
+export function pointQueries(count: number): string {
   const one = (name: string): string => `
   ${name}:
     description: One book
     sql: select id, title, price, added_on from book where id = :id
     params: { id: { type: integer, required: true, minimum: 1, description: Its number } }
     ${RESULT}`;
-  return names.map(one).join('');
+  return pointNames(count).map(one).join('');
 }
 
 /** The query that gives so many books, from a random place on. */
@@ -53,7 +53,7 @@ export function pointBodies(): readonly string[] {
   return Array.from({ length: BODIES }, () => JSON.stringify({ id: random(1, BOOKS) }));
 }
 
-export function listBodies(rows: number): readonly string[] {
+function listBodies(rows: number): readonly string[] {
   return Array.from({ length: BODIES }, () => JSON.stringify({ after: random(0, BOOKS - rows) }));
 }
 
@@ -61,30 +61,19 @@ function random(least: number, most: number): number {
   return least + Math.floor(Math.random() * (most - least + 1));
 }
 
-/** A gateway with rate limit and log on, and an agent with these capabilities. */
+type Options = Pick<ServiceOptions, 'agents' | 'gatewayEnv' | 'agentEnv'>;
+
+/** A gateway with rate limit and log on, and an agent with these capabilities; `sections` are others of its file. */
 export async function startLibrary(
-  { postgres, releasers }: Pick<Scale, 'postgres' | 'releasers'>,
+  { postgres, releasers }: Scale,
   queries: string,
-  options: {
-    readonly agents?: number;
-    readonly keyRecords?: readonly unknown[];
-    readonly gatewayEnv?: Readonly<Record<string, string>>;
-    readonly agentEnv?: Readonly<Record<string, string>>;
-    /** Of the capability file, besides the capabilities. */
-    readonly sections?: string;
-  } = {},
+  { gatewayEnv, sections = '', ...options }: Options & { readonly sections?: string } = {},
 ): Promise<Service> {
-  const { agents = 1, keyRecords, gatewayEnv, agentEnv = {}, sections = '' } = options;
   const service = await startService({
+    ...options,
     database: { ...postgres, name: DATABASE },
     capabilities: `${sections}capabilities:${queries}\n`,
-    agents,
-    agentEnv,
-    gatewayEnv: {
-      GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000',
-      ...(keyRecords === undefined ? {} : { GATEWAY_API_KEYS_JSON: JSON.stringify(keyRecords) }),
-      ...gatewayEnv,
-    },
+    gatewayEnv: { GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000', ...gatewayEnv },
   });
   await releasers.add(() => service.stop());
   return service;
@@ -98,18 +87,21 @@ export function headersWith(apiKey: string): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
 }
 
-/** Calls of one capability with the key `all`. */
-export function callsOf(
-  service: Service,
+/** Calls of the first of the point queries with the key `all`. */
+export function pointCalls(service: Pick<Service, 'url' | 'apiKeys'>, connections: number): Load {
+  return callsOf(service, pointNames(1)[0] ?? '', pointBodies(), connections);
+}
+
+/** Calls of the query that gives so many books with the key `all`. */
+export function listCalls(service: Service, rows: number, connections: number): Load {
+  return callsOf(service, listName(rows), listBodies(rows), connections);
+}
+
+function callsOf(
+  { url, apiKeys }: Pick<Service, 'url' | 'apiKeys'>,
   capability: string,
   bodies: readonly string[],
   connections: number,
 ): Load {
-  return {
-    url: service.url,
-    path: callPath(capability),
-    connections,
-    headers: headersWith(service.apiKeys['all'] ?? ''),
-    bodies,
-  };
+  return { url, path: callPath(capability), connections, headers: headersWith(apiKeys['all'] ?? ''), bodies };
 }

@@ -17,7 +17,7 @@ export interface Measured {
 }
 
 /** The processes whose work is counted. */
-export interface Served {
+interface Served {
   readonly gateways: readonly RunningProcess[];
   readonly agents: readonly RunningProcess[];
 }
@@ -74,13 +74,10 @@ export async function measureInTurn(scale: Scale, contestants: readonly Contesta
   return (contestant, of) => (results.get(contestant) ?? []).map((each) => each[of]);
 }
 
-interface Cpu {
-  readonly gateway: number;
-  readonly agents: number;
-  readonly database: number;
-}
-
-async function cpuOf({ postgres }: Scale, service: Contestant['service']): Promise<Cpu> {
+async function cpuOf(
+  { postgres }: Scale,
+  service: Contestant['service'],
+): Promise<Record<'gateway' | 'agents' | 'database', number>> {
   const gateways = 'gateways' in service ? service.gateways : [service.gateway];
   const all = async (processes: Served['agents']): Promise<number> =>
     (await Promise.all(processes.map(treeMicroseconds))).reduce((sum, each) => sum + each, 0);

@@ -1,6 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { sizeOf, type Service } from '@svc/testkit';
 import { load } from '../load/wrk.ts';
-import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
+import { pointCalls, pointQueries, startLibrary } from './library.ts';
 import { atMost, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
 
 const CONNECTIONS = 64;
@@ -15,14 +16,13 @@ interface Size {
 }
 
 async function measure(scale: Scale): Promise<Measurement> {
-  const names = pointNames(10);
-  const service = await startLibrary(scale, pointQueries(names));
+  const service = await startLibrary(scale, pointQueries(10));
   const before = await sizes(service);
   const seconds = scale.rounds * scale.seconds;
   scale.say(`calling for ${seconds} s`);
-  const { calls } = await load(callsOf(service, names[0] ?? '', pointBodies(), CONNECTIONS), seconds);
+  const { calls } = await load(pointCalls(service, CONNECTIONS), seconds);
   const at = await sizes(service);
-  await new Promise((resolve) => setTimeout(resolve, REST_MS));
+  await pause(REST_MS);
   const after = await sizes(service);
   const figures = (size: string, { gateway, agent }: Size, goal?: Figure['goal']): readonly Figure[] => [
     { what: 'memory of the gateway', size, value: gateway, unit: 'MB' },
@@ -36,7 +36,6 @@ async function measure(scale: Scale): Promise<Measurement> {
       ...figures(`${REST_MS / 1000} s later`, after, atMost('value', GOAL_MB)),
     ],
     notes: [`Resident memory, one run; point queries at ${CONNECTIONS} connections for ${seconds} s.`],
-    isComplete: true,
   };
 }
 

@@ -1,18 +1,14 @@
-import { Agent, request } from 'node:http';
+import { Agent, request, type RequestOptions } from 'node:http';
+import type { Load } from '../load/wrk.ts';
 import { quantile } from '../report/statistics.ts';
+import { answerOrders } from './child.ts';
 
-export interface PacedOrder {
-  readonly port: number;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bodies: readonly string[];
-  readonly connections: number;
+export interface PacedOrder extends Load {
   readonly perSecond: number;
   readonly seconds: number;
 }
 
 export interface PacedResult {
-  readonly calls: number;
   /** Not answered with 200. */
   readonly failed: number;
   readonly callsPerSecond: number;
@@ -24,8 +20,10 @@ export interface PacedResult {
  * What the timer of this process is late by does not.
  */
 async function callAtRate(order: PacedOrder): Promise<PacedResult> {
-  const { connections, perSecond, seconds, bodies } = order;
+  const { url, path, headers, connections, perSecond, seconds, bodies } = order;
+  const { hostname: host, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const options = { agent, host, port, path, method: 'POST', headers };
   const latencies: number[] = [];
   let failed = 0;
   let next = 0;
@@ -36,22 +34,21 @@ async function callAtRate(order: PacedOrder): Promise<PacedResult> {
       const early = dueAt - performance.now();
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
       const from = early > 0 ? performance.now() : dueAt;
-      if (!(await post(agent, order, bodies[call % bodies.length] ?? ''))) failed++;
+      if (!(await post(options, bodies[call % bodies.length] ?? ''))) failed++;
       latencies.push(performance.now() - from);
     }
   };
   await Promise.all(Array.from({ length: connections }, worker));
   agent.destroy();
-  const calls = latencies.length;
   // The last is due before the time is up.
   const elapsedSeconds = Math.max(seconds, (performance.now() - startedAt) / 1000);
-  return { calls, failed, callsPerSecond: calls / elapsedSeconds, p99Ms: quantile(latencies, 0.99) };
+  return { failed, callsPerSecond: latencies.length / elapsedSeconds, p99Ms: quantile(latencies, 0.99) };
 }
 
 /** Whether the whole answer came, with 200. */
-async function post(agent: Agent, { port, path, headers }: PacedOrder, body: string): Promise<boolean> {
+async function post(options: RequestOptions, body: string): Promise<boolean> {
   return await new Promise((resolve) => {
-    const sent = request({ agent, host: '127.0.0.1', port, path, method: 'POST', headers }, (response) => {
+    const sent = request(options, (response) => {
       response
         .once('close', () => resolve(response.complete && response.statusCode === 200))
         .on('error', () => {});
@@ -62,8 +59,4 @@ async function post(agent: Agent, { port, path, headers }: PacedOrder, body: str
   });
 }
 
-process.on('message', (order: PacedOrder) => {
-  void callAtRate(order).then((result) => process.send?.(result));
-});
-process.on('disconnect', () => process.exit());
-process.send?.('ready');
+answerOrders(callAtRate);

@@ -1,6 +1,14 @@
-import { callsOf, listBodies, listName, listQueries, startLibrary } from './library.ts';
+import { listCalls, listName, listQueries, startLibrary } from './library.ts';
 import { measureInTurn, type Measured } from './measured.ts';
-import { figure, grouped, type Figure, type Measurement, type Row, type Scale } from './row.ts';
+import {
+  figure,
+  figuresOfSizes,
+  grouped,
+  type Figure,
+  type Measurement,
+  type Row,
+  type Scale,
+} from './row.ts';
 
 const SIZES = [1, 10, 100, 1000, 10_000] as const;
 const CONNECTIONS = 8;
@@ -30,14 +38,17 @@ async function measure(scale: Scale): Promise<Measurement> {
   const contestants = SIZES.map((rows) => ({
     name: String(rows),
     service,
-    loads: [callsOf(service, listName(rows), listBodies(rows), CONNECTIONS)],
+    loads: [listCalls(service, rows, CONNECTIONS)],
   }));
   const column = await measureInTurn(scale, contestants);
-  const figures = (what: string, of: keyof Measured, unit: string): readonly Figure[] =>
-    SIZES.map((rows) => {
-      const size = `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${((bytes.get(rows) ?? 0) / 1024).toFixed(1)} KB`;
-      return figure(what, size, unit, column(`${rows}`, of), { at: rows, base: column('1', of) });
+  const figures = (what: string, of: keyof Measured, unit: string): readonly Figure[] => {
+    const sizes = SIZES.map((rows) => {
+      const kilobytes = ((bytes.get(rows) ?? 0) / 1024).toFixed(1);
+      const size = `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'}, ${kilobytes} KB`;
+      return { at: rows, size, values: column(`${rows}`, of) };
     });
+    return figuresOfSizes(what, unit, sizes);
+  };
   /** What is more than one row costs, in each round. */
   const further = (what: string, unitsOf: (rows: number) => number): readonly Figure[] =>
     SIZES.filter((rows) => rows >= 100).map((rows) => {
@@ -59,6 +70,5 @@ async function measure(scale: Scale): Promise<Measurement> {
       ...figures('p50', 'p50Ms', 'ms'),
     ],
     notes: [`REST, ${CONNECTIONS} connections, closed loop; the CPU of gateway and agent together.`],
-    isComplete: true,
   };
 }

@@ -35,6 +35,19 @@ export function figure(
   return { what, size, at, value: median(values), unit, ratio, goal };
 }
 
+/** A figure for each size: with the ratio to the first, and the goal for the last. */
+export function figuresOfSizes(
+  what: string,
+  unit: string,
+  sizes: readonly { readonly size: string; readonly at: number; readonly values: readonly number[] }[],
+  goal?: Goal,
+): readonly Figure[] {
+  const base = sizes[0]?.values ?? [];
+  return sizes.map(({ size, at, values }) =>
+    figure(what, size, unit, values, { at, base, goal: at === sizes.at(-1)?.at ? goal : undefined }),
+  );
+}
+
 interface Goal {
   readonly of: 'value' | 'ratio';
   readonly bound: 'at most' | 'at least';
@@ -44,8 +57,8 @@ interface Goal {
 export interface Measurement {
   readonly figures: readonly Figure[];
   readonly notes: readonly string[];
-  /** False when this machine does not allow a part of it; a note says which. */
-  readonly isComplete: boolean;
+  /** False when this machine does not allow a part of it, and a note says which; default true. */
+  readonly isComplete?: boolean;
 }
 
 export interface Row {

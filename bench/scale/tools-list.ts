@@ -1,9 +1,9 @@
 import { ask, type Service } from '@svc/testkit';
 import type { Load } from '../load/wrk.ts';
 import { median } from '../report/statistics.ts';
-import { headersWith, pointNames, pointQueries, startLibrary } from './library.ts';
+import { headersWith, pointQueries, startLibrary } from './library.ts';
 import { measureInTurn, type Contestant } from './measured.ts';
-import { atMost, figure, grouped, type Measurement, type Row, type Scale } from './row.ts';
+import { atMost, figure, figuresOfSizes, grouped, type Measurement, type Row, type Scale } from './row.ts';
 
 const SIZES = [10, 100, 1000] as const;
 const CONNECTIONS = 8;
@@ -35,7 +35,7 @@ async function measure(scale: Scale): Promise<Measurement> {
   const lists: Listed[] = [];
   for (const size of SIZES) {
     scale.say(`starting with ${size} capabilities`);
-    lists.push(await listOf(size, await startLibrary(scale, pointQueries(pointNames(size)))));
+    lists.push(await listOf(size, await startLibrary(scale, pointQueries(size))));
   }
   const several = lists.filter(({ pages }) => pages > 1).map(({ whole }) => whole);
   const column = await measureInTurn(scale, [...lists.map(({ first }) => first), ...several]);
@@ -46,33 +46,31 @@ async function measure(scale: Scale): Promise<Measurement> {
   const base = cpuOf(smallest.first);
   const sized = ({ size, onFirst, bytes }: Listed): string =>
     `${onFirst} of ${grouped(size)} tools, ${(bytes / 1024).toFixed(0)} KB`;
-  const firstPages = lists.map((list) =>
-    figure(FIRST, sized(list), 'us', cpuOf(list.first), { at: list.size, base }),
-  );
-  const perKb = lists.map((list) =>
-    figure(
-      PER_KB,
-      sized(list),
-      'us',
-      cpuOf(list.first).map((cpu) => (cpu * 1024) / list.bytes),
-    ),
-  );
+  const firstPages = lists.map((list) => ({ at: list.size, size: sized(list), values: cpuOf(list.first) }));
+  const perKb = lists.map((list) => {
+    const values = cpuOf(list.first).map((cpu) => (cpu * 1024) / list.bytes);
+    return figure(PER_KB, sized(list), 'us', values);
+  });
   const wholes = lists.map((list) => {
-    const each = list.pages > 1 ? cpuOf(list.whole).map((cpu) => cpu * list.pages) : cpuOf(list.first);
+    const values = list.pages > 1 ? cpuOf(list.whole).map((cpu) => cpu * list.pages) : cpuOf(list.first);
     const size = `${grouped(list.size)} tools, ${list.pages} ${list.pages === 1 ? 'page' : 'pages'}`;
-    return figure(WHOLE, size, 'us', each, { at: list.size, base });
+    return { at: list.size, size, values };
   });
   const rewritten = microsecondsToWrite(largest.tools) - microsecondsToWrite(smallest.tools);
   const added = cpuOf(largest.first).map((cpu, round) => cpu - (base[round] ?? Number.NaN));
   const addedSize = `${largest.onFirst} against ${smallest.onFirst} tools`;
   const addedFigure = figure(ADDED, addedSize, 'us', added, { goal: atMost('value', rewritten) });
   return {
-    figures: [...firstPages, ...perKb, addedFigure, ...wholes],
+    figures: [
+      ...figuresOfSizes(FIRST, 'us', firstPages),
+      ...perKb,
+      addedFigure,
+      ...figuresOfSizes(WHOLE, 'us', wholes),
+    ],
     notes: [
       `Served from bytes: a page may cost more for its bytes, but less than JSON.stringify of the further tools alone, ${rewritten.toFixed(0)} us in this process.`,
       `Pages have 200 tools, made once for a description and what a key may call; ${CONNECTIONS} connections, closed loop.`,
     ],
-    isComplete: true,
   };
 }
 

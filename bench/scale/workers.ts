@@ -1,10 +1,20 @@
-import { nextRecord, type Service } from '@svc/testkit';
+import { join } from 'node:path';
+import {
+  createAgentSecret,
+  createKey,
+  gatewaySettings,
+  makeAgentFolder,
+  nextRecord,
+  startAgent,
+  startGateway,
+  temporaryFolder,
+  type Service,
+} from '@svc/testkit';
 import { load } from '../load/wrk.ts';
 import { median } from '../report/statistics.ts';
-import { callsOf, pointBodies, pointNames, pointQueries, startLibrary } from './library.ts';
+import { DATABASE, pointCalls, pointQueries, startLibrary } from './library.ts';
 import { measureInTurn, type Contestant } from './measured.ts';
 import { atMost, figure, type Figure, type Measurement, type Row, type Scale } from './row.ts';
-import { startSeparateGateways } from './separate-gateways.ts';
 
 /** The gateway's workers, and to how many of them the agent has a link. */
 const SIZES = [
@@ -44,13 +54,13 @@ async function measure(scale: Scale): Promise<Measurement> {
     contestants.push({
       name: described(size),
       service,
-      loads: Array.from({ length: size.workers }, () => calls(service, CONNECTIONS)),
+      loads: Array.from({ length: size.workers }, () => pointCalls(service, CONNECTIONS)),
       warmUpSeconds: WARM_UP_SECONDS * size.workers,
     });
   }
   contestants.push({
     name: SEPARATE,
-    ...(await startSeparateGateways(scale, FOUR.workers, CONNECTIONS)),
+    ...(await startSeparateGateways(scale, FOUR.workers)),
     warmUpSeconds: WARM_UP_SECONDS * FOUR.workers,
   });
   const column = await measureInTurn(scale, contestants);
@@ -87,7 +97,6 @@ async function measure(scale: Scale): Promise<Measurement> {
       `Point queries, REST, closed loop, ${CONNECTIONS} connections for each worker; the CPU of all processes of gateway and agent.`,
       `With one link ${SIBLING_SHARE * 100} % of the calls arrive at a worker that hands them to its sibling.`,
     ],
-    isComplete: true,
   };
 }
 
@@ -105,7 +114,7 @@ async function loneCalls(scale: Scale, { service, workerWithLink }: Started): Pr
     if (tries === TRIES_MAX * scale.rounds)
       throw new Error('no connection came to the worker that was wanted');
     await fetch(`${service.url}/healthz`, { headers: { connection: 'close' } });
-    const { p50Ms } = await load(calls(service, 1), scale.seconds);
+    const { p50Ms } = await load(pointCalls(service, 1), scale.seconds);
     const isHanded = lastWorker(service, 'request') !== workerWithLink;
     (isHanded ? handed : own).push(p50Ms);
   }
@@ -119,7 +128,7 @@ interface Started {
 }
 
 async function start(scale: Scale, size: Size): Promise<Started> {
-  const service = await startLibrary(scale, pointQueries(pointNames(1)), {
+  const service = await startLibrary(scale, pointQueries(1), {
     gatewayEnv: {
       GATEWAY_WORKERS: String(size.workers),
       GATEWAY_LINKS_PER_REPLICA: String(size.links),
@@ -146,10 +155,51 @@ function event(name: string): string {
   return `"event":"${name}"`;
 }
 
-function calls(service: Service, connections: number): ReturnType<typeof callsOf> {
-  return callsOf(service, pointNames(1)[0] ?? '', pointBodies(), connections);
-}
-
 function described({ workers: count, links }: Size): string {
   return `${count} ${count === 1 ? 'worker' : 'workers'}, ${links} ${links === 1 ? 'link' : 'links'}`;
+}
+
+/** So many gateways of one process each, which have one agent, and a load for each. */
+async function startSeparateGateways(
+  { postgres, releasers }: Scale,
+  count: number,
+): Promise<Pick<Contestant, 'service' | 'loads'>> {
+  const secret = createAgentSecret();
+  const [key, folder] = await Promise.all([createKey('all', '*'), temporaryFolder('separate')]);
+  await releasers.add(() => folder.remove());
+  const settings = {
+    ...gatewaySettings(secret.agent_public_key, [key.record]),
+    GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000',
+  };
+  const started = await Promise.all(Array.from({ length: count }, () => startGateway(settings)));
+  for (const { process } of started) await releasers.add(() => process.stop());
+  const gateways = started.map(({ process }) => process);
+  const home = join(folder.path, 'agent');
+  await makeAgentFolder(home, {
+    'capability.yaml': `gateway:
+  url: ${JSON.stringify(started.map(({ port }) => `ws://127.0.0.1:${port}/ws/agent`))}
+  agent_private_key: ${secret.agent_private_key}
+database:
+  host: ${postgres.host}
+  port: ${postgres.port}
+  name: ${DATABASE}
+  user: ${JSON.stringify(postgres.user)}
+  password: ${JSON.stringify(postgres.password)}
+capabilities:${pointQueries(1)}
+`,
+  });
+  const [first, ...others] = gateways;
+  if (first === undefined) throw new TypeError('count must be at least 1');
+  const listed = others.map((gateway) =>
+    gateway.waitForLine((line) => line.includes(event('agent_connected'))),
+  );
+  const agent = await startAgent(first, home);
+  await releasers.add(() => agent.stop());
+  await Promise.all(listed);
+  return {
+    service: { gateways, agents: [agent] },
+    loads: started.map(({ port }) =>
+      pointCalls({ url: `http://127.0.0.1:${port}`, apiKeys: { all: key.api_key } }, CONNECTIONS),
+    ),
+  };
 }
