@@ -28,7 +28,8 @@ const ATTACKS = {
   silence: () => {},
   'messages without end': (socket) => flood(socket, '', '>3\r\n+message\r\n+other\r\n+x\r\n'),
   'an answer without end': (socket) => flood(socket, '$2147483648\r\n', 'x'),
-  'answers without end': (socket) => flood(socket, lease('1'), lease('1')),
+  // The lease that was asked for: a smaller one would say that the limit is reached, and callers would be refused for it.
+  'answers without end': (socket, most) => flood(socket, lease(most), lease(most)),
   'an answer byte by byte': (socket) => {
     const timer = setInterval(() => (socket.destroyed ? clearInterval(timer) : socket.write('x')), 1);
     socket.write('$60000\r\n');
