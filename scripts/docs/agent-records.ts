@@ -11,7 +11,7 @@ const WHICH_DATABASE = { database: 'string?: Which of `databases`.' } as const;
 
 const WHICH_PROCESS = {
   replica_id: 'string?: The replica of the gateway, where there are links to several of its processes.',
-  worker: 'number?: Which of its workers, from 0; absent likewise.',
+  worker: 'number?: The number of the worker, from 0.',
 } as const;
 
 export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
@@ -82,11 +82,11 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     fields: {
       request_id: 'string: The `X-Request-Id` of the answer.',
       api_key_name: 'string: `name` of the record of the key; empty for a token.',
-      principal: `string | absent: Who calls: \`key:<principal>\` or \`token:<name of the issuer>:<subject>\`; empty where that is not known. Like the next three only with \`identity\` in the capability file. ${WITH_IDENTITY}`,
+      principal: `string | absent: The caller: \`key:<principal>\` or \`token:<name of the issuer>:<subject>\`; empty if unknown. This field and the next three are present only with \`identity\` in the capability file. ${WITH_IDENTITY}`,
       issuer: `string | absent: \`iss\` of the token; empty for a key. ${WITH_IDENTITY}`,
       client_id: `string | absent: The client that the token was issued to. ${WITH_IDENTITY}`,
       verified_by:
-        'string?: Whose word that is: `token`, which the agent has verified, or `gateway`. Absent where the caller is not known.',
+        'string?: What identified the caller: `token`, which the agent has verified, or `gateway`.',
       capability: 'string: The capability.',
       outcome: 'string: `OK` or an [error code](errors.md).',
       duration_ms: 'number: Milliseconds from the arrival to the outcome, queue included.',
@@ -270,14 +270,12 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
       capabilities: 'number: How many are served.',
       added: 'string?: Names; absent where there are none.',
       changed:
-        'string?: Names of those that the file, or the database, defines otherwise than before; likewise.',
-      removed: 'string?: Likewise.',
-      database_changed:
-        'boolean: Whether `database` changed, so that new connections took the place of those before.',
-      links_replaced:
-        'number: Links to gateways that others took the place of; 0 where callers see no difference.',
+        'string?: Names of the capabilities that the file or the database defines differently than before, separated by commas.',
+      removed: 'string?: Names of the capabilities that are no longer served, separated by commas.',
+      database_changed: 'boolean: Whether `database` changed, so that new connections replaced the old ones.',
+      links_replaced: 'number: Links to gateways that were replaced; 0 if callers see no difference.',
       links_waiting:
-        'number: Links that still serve what was there before, because no other could be made within 10 s; the agent tries on.',
+        'number: Links that still serve the former file, because no new link could be made within 10 s; the agent keeps trying.',
       duration_ms: 'number: From the trigger, or the end of the reload before.',
     },
     example: {

@@ -67,7 +67,7 @@ export const GATEWAY_RECORDS: RecordDocs<GatewayEvent> = {
         'string | absent: `01` where that trace is recorded, `00` where the sampler left it out; empty without one. Only with GATEWAY_TRACES.',
       mcp_method:
         'string?: The [MCP](mcp.md) method of a request to `/mcp`; `unknown` for one that MCP does not know.',
-      principal: `string | absent: Who calls: \`key:\` and \`principal\` of the record of the key, or \`token:\`, the name of the issuer and the subject. This and the fields below are there only where GATEWAY_ISSUERS_JSON has an issuer. ${WITH_ISSUERS}`,
+      principal: `string | absent: The caller: \`key:\` and the \`principal\` of the key record, or \`token:\`, the name of the issuer and the subject. This field and those below are present only if GATEWAY_ISSUERS_JSON has an issuer. ${WITH_ISSUERS}`,
       issuer: `string | absent: \`name\` of the record of the issuer of the token. ${WITH_ISSUERS}`,
       subject: `string | absent: \`sub\` of the token; with \`"log_subject": false\` the first 22 characters of its SHA-256 in base64url. ${WITH_ISSUERS}`,
       client_id: `string | absent: \`client_id\`, else \`azp\`, \`cid\` or \`appid\` of the token. ${WITH_ISSUERS}`,

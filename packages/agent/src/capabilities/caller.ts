@@ -12,6 +12,6 @@ export interface Caller {
   readonly claims: Claims;
   /** `claims` as JSON. */
   readonly claimsJson: string;
-  /** Whose word this is. */
+  /** What identified the caller: the gateway, or a token that the agent has verified. */
   readonly verifiedBy: 'token' | 'gateway';
 }

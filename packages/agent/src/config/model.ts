@@ -36,7 +36,7 @@ export interface AgentConfig {
   readonly identity?: IdentityConfig;
 }
 
-/** Whose word the agent takes for who calls. */
+/** How the agent learns who the caller is: from the gateway, or from a token that it verifies itself. */
 export interface IdentityConfig {
   /** `token`: it verifies tokens itself; `gateway`: the gateway's word counts. */
   readonly trust: 'token' | 'gateway';

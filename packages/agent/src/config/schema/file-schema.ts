@@ -63,7 +63,7 @@ const issuer: JsonSchema = section('An issuer whose tokens the agent verifies.',
 });
 
 const identitySection: JsonSchema = section(
-  'Whose word the agent takes for who calls. When absent, it does not ask who calls.',
+  'How the agent learns who the caller is. When absent, it does not identify callers.',
   ['trust'],
   {
     trust: choice(
