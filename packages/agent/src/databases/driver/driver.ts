@@ -113,7 +113,25 @@ export interface Verification<Prepared extends PreparedCapability = PreparedCapa
 /** A capability that has passed every check, as plain data. Only its driver knows its other fields. */
 export interface PreparedCapability {
   readonly capability: string;
+  /** Absent on engines without shared transactions. */
+  readonly transaction?: TransactionForm;
 }
+
+/** Whether calls of a capability may share a transaction with other calls, or why each has its own. */
+export type TransactionForm =
+  | { readonly form: 'shared' }
+  | { readonly form: 'own'; readonly reason: OwnReason };
+
+export type OwnReason =
+  | 'off'
+  | 'pooler'
+  | 'isolation'
+  | 'relation'
+  | 'row_security'
+  | 'function'
+  | 'type'
+  | 'names'
+  | 'index';
 
 export interface AccountFinding {
   readonly problem: string;
@@ -138,8 +156,29 @@ export interface Database {
   readonly connections: DatabaseConnections;
   /** False while the database is lost: see `DatabaseChange`. */
   readonly isUp: boolean;
+  /** Absent on engines without shared transactions. */
+  readonly transactions?: TransactionCounts;
   /** Ends idle connections at once and the others when their call ends. */
   close(): Promise<void>;
+}
+
+/** Since the database was opened. */
+export interface TransactionCounts {
+  /** Transactions of one call. */
+  readonly own: number;
+  readonly shared: number;
+  /** Calls that a shared transaction has answered. */
+  readonly sharedCalls: number;
+  /** Calls that were sent again in an own transaction, since the shared one answered none. */
+  readonly sharedResends: number;
+}
+
+/**
+ * A relation has changed so that queries on it might see who calls: from now on each call of this capability has its own
+ * transaction, until it is prepared again.
+ */
+export interface SharingEnded {
+  readonly sharingEnded: string;
 }
 
 /** A database that could be reached is lost while it has no connection and none can be made. */

@@ -4,9 +4,9 @@ import type { PreparedCapability } from '../../driver/driver.ts';
 
 /** A capability whose SQL has passed every check: what verification leaves for the calls, as plain data. */
 export interface PreparedQuery extends PreparedCapability {
-  /** What is sent for results within the caps, and for others: see `wrapSelect`. */
-  readonly whole: string;
-  readonly prefix: string;
+  readonly own: Statements;
+  /** Absent if each call has its own transaction. */
+  readonly shared?: SharedStatements;
   /** In the order of `$1`, `$2`, ... */
   readonly params: readonly BoundParam[];
   /** With `$1`, `$2`, ... of their own. */
@@ -14,7 +14,38 @@ export interface PreparedQuery extends PreparedCapability {
   readonly limits: CapabilityLimits;
 }
 
-export type ResultForm = 'whole' | 'prefix';
+/** What is sent in each form: see `wrapSelect`. */
+export interface Statements {
+  /** Absent unless few rows are expected. */
+  readonly few?: string;
+  readonly whole: string;
+  readonly prefix: string;
+}
+
+export type ResultForm = keyof Statements;
+
+/** So many rows the form `few` asks for. If they come, there may be more, or there are more than expected. */
+export function fewLimit({ maxRows }: Pick<CapabilityLimits, 'maxRows'>): number {
+  return Math.min(maxRows, FEW_ROWS + 1);
+}
+
+/** Up to this many rows cost more to prepare for, at each call, than looking up their types. */
+export const FEW_ROWS = 10;
+
+/**
+ * Statements that cannot see who calls, with each relation's schema written: they mean the same under the pinned search
+ * path of a shared transaction.
+ */
+export interface SharedStatements extends Statements {
+  /** What the guard looks at in the end of the transaction. */
+  readonly relations: readonly GuardedRelation[];
+}
+
+export interface GuardedRelation {
+  readonly oid: string;
+  /** As SQL, quoted and with its schema. */
+  readonly name: string;
+}
 
 export interface BoundParam {
   /** As declared, narrowed to what the types take. */

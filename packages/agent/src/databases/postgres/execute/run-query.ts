@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
+import type { Param } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../driver/errors.ts';
 import type { Query, QueryCall, QueryResult } from '../../driver/driver.ts';
 import { faultError } from '../../sql/probes/fault-error.ts';
@@ -18,10 +17,10 @@ import {
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
 import { runTransaction, type TransactionResult, type Transaction } from './transaction.ts';
-import type { Rows } from '../connection/pipeline.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { bindValue } from './bind-values.ts';
-import type { BoundParam, PreparedQuery, ResultForm } from './prepared-query.ts';
+import type { BoundParam, PreparedQuery } from './prepared-query.ts';
+import { Forms, resultOf, type FormStatement } from './result-forms.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { requireSigned } from '../../sql/signed-integer.ts';
@@ -30,8 +29,6 @@ import { callersMistake, mayBeInputError, provenValues, refusedValues } from './
 
 /** Timers of Node.js and settings of PostgreSQL end at 2^31 - 1 ms. Some of that is kept for what comes after. */
 const MAX_TIMEOUT_MS = 2_147_000_000;
-/** After a result that was too large for the form `whole`, so many runs use the form `prefix`. */
-const PREFIX_RUNS = 100;
 /** The server may count a millisecond less than the agent. */
 const CLOCK_SLACK_MS = 2;
 /** The server keeps its answers back until the query is over, so only time tells what ran before a connection was lost. */
@@ -57,39 +54,6 @@ interface RunnableQuery {
   readonly verified: PreparedQuery;
   readonly forms: Forms;
   readonly latencies: LatencyByCaller;
-}
-
-interface FormStatement {
-  readonly form: ResultForm;
-  readonly name: string;
-  readonly text: string;
-}
-
-class Forms {
-  readonly #whole: FormStatement;
-  readonly #prefix: FormStatement;
-  #prefixRuns = 0;
-
-  constructor({ capability, whole, prefix }: PreparedQuery) {
-    const statementOf = (form: ResultForm, text: string): FormStatement => {
-      // A name may have 63 bytes, and lasts as long as a connection: another text needs another name.
-      const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
-      return { form, name: `svc.${capability}.${digest}`, text };
-    };
-    this.#whole = statementOf('whole', whole);
-    this.#prefix = statementOf('prefix', prefix);
-  }
-
-  /** A query that is not short is not sent as `whole`: if its result were too large, it would run twice. */
-  next(isShort: boolean): FormStatement {
-    if (isShort && this.#prefixRuns === 0) return this.#whole;
-    this.#prefixRuns = Math.max(0, this.#prefixRuns - 1);
-    return this.#prefix;
-  }
-
-  exceeded(): void {
-    this.#prefixRuns = PREFIX_RUNS;
-  }
 }
 
 /** A call of a query, which may take several transactions. */
@@ -136,7 +100,7 @@ class Run {
       if (error === undefined) {
         const result = resultOf(done.results[0], form.form, verified.limits);
         if (result === undefined) {
-          forms.exceeded();
+          forms.exceeded(form.form);
           attempt -= 1;
           continue;
         }
@@ -300,50 +264,4 @@ function toDatabaseError(
 /** The server's message would tell time-outs apart, but it is in the server's language. */
 function tookItsTime(done: TransactionResult, timeoutMs: number): boolean {
   return done.elapsedMs >= timeoutMs - CLOCK_SLACK_MS;
-}
-
-type Value = string | null | undefined;
-
-/** Undefined if the result is too large for the form `whole`, or lacks a value that must be there. */
-function resultOf(
-  result: Rows | undefined,
-  form: ResultForm,
-  limits: CapabilityLimits,
-): QueryResult | undefined {
-  const row = result?.rows.length === 1 ? result.rows[0] : undefined;
-  if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
-  if (form === 'whole') {
-    const [count, rows] = row;
-    return rows === null && count !== '0' ? undefined : listed(count, rows, undefined, false);
-  }
-  const [count, more, oversized, rows, missing] = row;
-  const truncated = more === 't';
-  if (oversized === 't') {
-    throw new DatabaseError('too_large', `one row alone is longer than max_bytes (${limits.maxBytes})`);
-  }
-  if (truncated && limits.onLimit === 'error') {
-    // Rows are a prefix: if there are as many as there may be, the next one is too many.
-    const [cap, most] =
-      Number(count) === limits.maxRows ? ['max_rows', limits.maxRows] : ['max_bytes', limits.maxBytes];
-    throw new DatabaseError('too_large', `more than ${cap} (${most}), and on_limit is error`);
-  }
-  return listed(count, rows, missing, truncated);
-}
-
-function listed(count: Value, rows: Value, missing: Value, truncated: boolean): QueryResult {
-  if (typeof missing === 'string') {
-    throw new DatabaseError('failed', `field ${missing} is null, and its nullable is false`);
-  }
-  return { rows: arrayOf(rows ?? ''), count: Number(count), truncated };
-}
-
-/** The JSON array of `items`, written into its place: a text with brackets around it would be copied first. */
-function arrayOf(items: string): Buffer {
-  const length = Buffer.byteLength(items);
-  const array = Buffer.allocUnsafe(length + 2);
-  array[0] = 0x5b;
-  // A text with as many bytes as characters is ASCII, the same in Latin-1, which is written faster.
-  array.write(items, 1, length === items.length ? 'latin1' : 'utf8');
-  array[length + 1] = 0x5d;
-  return array;
 }

@@ -8,7 +8,10 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import type { PlanFinding, QueryPlan } from '../../driver/explain.ts';
 
 /** Answers with its `QueryPlan`: it runs as for a call, and its rows are thrown away. */
-export function createExplain(pool: SessionPool, { capability, prefix, params }: PreparedQuery): Query {
+export function createExplain(
+  pool: SessionPool,
+  { capability, own: { prefix }, params }: PreparedQuery,
+): Query {
   return {
     async run({ values, apiKeyName, requestId, caller, timeoutMs, signal }) {
       const session = await pool.acquire({ signal, timeoutMs });

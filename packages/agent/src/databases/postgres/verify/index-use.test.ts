@@ -62,7 +62,7 @@ async function planOf(checked: Capability): Promise<string> {
     // Of many rows the planner would take an index by itself; these tables are empty.
     statements: [
       { text: "select set_config('enable_seqscan', 'off', true)" },
-      ...explain(query?.whole ?? '', checked.params.length),
+      ...explain(query?.own.whole ?? '', checked.params.length),
     ],
     capability: '',
     timeoutMs: 5000,

@@ -123,7 +123,7 @@ export async function step(
 /** The plan of what runs for a call, whatever its parameters, as the server writes it. Nothing runs. */
 export async function showPlan(
   pool: SessionPool,
-  { capability, prefix, params }: PreparedQuery,
+  { capability, own: { prefix }, params }: PreparedQuery,
 ): Promise<readonly string[]> {
   const statements = explain(prefix, params.length, 'format text');
   const { results } = await runOwnStatements(pool, { statements, capability, timeoutMs: STEP_TIMEOUT_MS });

@@ -236,7 +236,7 @@ test(
         }));
         const { prepared, faults } = await verifyCapabilities(pool, [{ ...capability, result }]);
         expect(faults).toEqual([]);
-        const statements = prepared.flatMap((query) => [{ text: query.whole }, { text: query.prefix }]);
+        const statements = prepared.flatMap(({ own }) => [{ text: own.whole }, { text: own.prefix }]);
         const { results } = await runOwnStatements(pool, {
           statements,
           capability: 'sample',

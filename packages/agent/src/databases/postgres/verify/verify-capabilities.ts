@@ -18,8 +18,8 @@ import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.t
 import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
 import { namedObjects, type NamedObjects } from './statement/named-objects.ts';
 import { readStatement, refusedAsTooDeep, type ReadStatement } from './statement/read-statement.ts';
-import type { BoundParam, PreparedQuery } from '../execute/prepared-query.ts';
-import { wrapSelect, wrapsExactly, type OutputColumn, type Wrapping } from './wrap-select.ts';
+import { FEW_ROWS, type BoundParam, type PreparedQuery } from '../execute/prepared-query.ts';
+import { statementsAround, type OutputColumn, type Wrapping } from './wrap-select.ts';
 import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
 import { withGrants } from './grants/missing-grants.ts';
 import {
@@ -36,8 +36,6 @@ import { countingParams } from './parameter-warnings.ts';
 const SLICE = 256;
 /** How many capabilities are checked at once: enough to hide the round trips, few enough not to load the database. */
 const WORKERS = 4;
-/** Up to this many rows cost more to prepare for, at each call, than looking up their types. */
-const FEW_ROWS = 10;
 const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
@@ -193,13 +191,11 @@ async function check(
     unlocks: planned.facts.unlocks,
     fewRows: plan.rows <= FEW_ROWS,
   };
-  const whole = wrapSelect(text, wrapping, 'whole');
-  const prefix = wrapSelect(text, wrapping, 'prefix');
-  const { tree } = read.inspected;
-  if (!wrapsExactly(whole, tree, wrapping, 'whole') || !wrapsExactly(prefix, tree, wrapping, 'prefix')) {
+  const own = statementsAround(text, read.inspected.tree, wrapping);
+  if (own === undefined) {
     return refused(capability, 'reaches out of its place in the statement around it: write one plain SELECT');
   }
-  const proven = await step(pool, capability, explain(prefix, params.length));
+  const proven = await step(pool, capability, explain(own.prefix, params.length));
   if (!proven.ok) return proven;
   const counts = countingParams(read);
   const miscounted = capability.params.flatMap(({ name, schema }) => {
@@ -215,7 +211,7 @@ async function check(
   const byName = new Map(params.map(({ param }) => [param.name, param]));
   return {
     ok: true,
-    query: { capability: capability.name, whole, prefix, params, probes, limits: capability.limits },
+    query: { capability: capability.name, own, params, probes, limits: capability.limits },
     capability: notNegative(
       { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
       counts,

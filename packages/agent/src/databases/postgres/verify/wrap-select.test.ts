@@ -17,7 +17,7 @@ const subselect: Wrapping = {
   fewRows: false,
 };
 
-const FORMS: readonly ResultForm[] = ['whole', 'prefix'];
+const FORMS: readonly ResultForm[] = ['few', 'whole', 'prefix'];
 
 const WRAPPINGS = [
   ['a subselect', subselect],
@@ -45,6 +45,8 @@ describe.each(cases)('$form, as $title', ({ form, wrapping }) => {
     'select 1 as a), z as (select 2',
     'select 1 as a) select 1 --',
     'select 1 as a) select 1; drop table t; --',
+    'select 1 as a) q offset 0) q) r limit 11) x union all select 2 --',
+    'select 1 as a) select 1 union all select 2 --',
     'select 1 as a limit 1) q offset 0) q) r limit 11) x cross join (select * from (select * from (select * from (select 1',
     'select 1 as a limit 1) q offset 0) q offset 0) r limit 11) x window w as (rows unbounded preceding)) y cross join (select * from (select * from (select * from (select * from (select 1',
   ])('%s does not pass as its first part', (sql) => {

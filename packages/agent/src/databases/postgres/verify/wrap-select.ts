@@ -1,6 +1,6 @@
 import { parseSync } from 'libpg-query';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
-import type { ResultForm } from '../execute/prepared-query.ts';
+import { fewLimit, type ResultForm, type Statements } from '../execute/prepared-query.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { RELEASE_LOCKS } from '../connection/transaction-settings.ts';
 import type { Converted } from './types/convert-column.ts';
@@ -31,14 +31,16 @@ export interface Wrapping {
 /** Named with its schema: another operator of that name might stand earlier on the search path. */
 const AT_MOST = 'operator(pg_catalog.<=)';
 /** If the user's statement is a subselect: how many subselects lie around it. */
-const DEPTH = { whole: 4, prefix: 5 };
+const DEPTH = { few: 4, whole: 4, prefix: 5 };
 /** The most memory of the server that the rows of a `whole` result may take. */
 const WHOLE_MAX_BYTES = 67_108_864;
 
 /**
- * Puts the SQL around the user's statement that makes the answer in the database, in one row. What is over a cap never
- * leaves the database. Rows come as JSON joined by commas, in the user's order.
+ * Puts the SQL around the user's statement that makes the answer in the database. What is over a cap never
+ * leaves the database. Rows come as JSON in the user's order, those of `whole` and `prefix` joined by commas.
  *
+ * - `few`: a row for each of the first rows, see `fewLimit`: its JSON, or null when it is longer than its share of the cap or
+ *   has a null that must not be. The last row has an empty text, if locks are given back.
  * - `whole`: (number of rows; the rows, or null when they are too many, too long together, one is too long to be gathered
  *   or has a null that must not be, or there are none).
  * - `prefix`: (number of rows given, whether some were left out, whether one alone is over the cap, the rows, the name of a
@@ -46,7 +48,16 @@ const WHOLE_MAX_BYTES = 67_108_864;
  *   third longer. The last column is there only if a field must not be null.
  *
  * For `select id, title from film` with `max_rows: 100` and `max_bytes: 65536`, where `id` must not be null, this is sent
- * as `whole` (the test of this file compares; here without the words `pg_catalog` and `operator`):
+ * as `few` (the test of this file compares; here without the words `pg_catalog` and `operator`):
+ *
+ *     with q as (
+ *     select id, title from film
+ *     ) select case when octet_length(x.j) <= 5956 then x.j end
+ *     from (select case when not (r."id" is not distinct from null) then row_to_json(r.*)::text end as j
+ *       from (select q."id" as "id", q."title" as "title" from (select * from q offset 0) q) r limit 11) x
+ *     union all select concat(pg_advisory_unlock_all())
+ *
+ * this as `whole`:
  *
  *     with q as (
  *     select id, title from film
@@ -78,10 +89,21 @@ export function wrapSelect(select: string, wrapping: Wrapping, form: ResultForm)
   const { capability, isVolatile } = wrapping;
   // The offset keeps the planner from merging the user's statement, which would compute each column several times.
   const source = `(select * from ${isVolatile ? `(\n${select}\n) q` : 'q'} offset 0) q`;
-  const around = (form === 'whole' ? whole : prefix)(source, wrapping);
+  const around = { few, whole, prefix }[form](source, wrapping);
   // Administrators see the first kilobyte of a running statement: the capability's name and its author's SQL stand there.
   // The planner merges a WITH query that is used once, but of a volatile one it would store all rows.
   return `${attribution(capability)}${isVolatile ? '' : `with q as (\n${select}\n) `}${around}`;
+}
+
+function few(source: string, wrapping: Wrapping): string {
+  const { columns, limits, unlocks } = wrapping;
+  const most = fewLimit(limits);
+  // So many rows of this length, with commas and brackets, are as long as the answer may be.
+  const rowMax = Math.floor((limits.maxBytes - 1) / most) - 1;
+  const rows = `select case when ${lengthOf(wrapping)} ${AT_MOST} ${rowMax} then x.j end
+from (select ${checkedRow(columns)} as j from (select ${fieldsOf(columns, true)} from ${source}) r limit ${most}) x`;
+  // What finds that there is no further row may take locks, too.
+  return unlocks ? `${rows} union all select pg_catalog.concat(${RELEASE_LOCKS})` : rows;
 }
 
 function whole(source: string, wrapping: Wrapping): string {
@@ -186,6 +208,19 @@ function quoteLiteral(text: string): string {
   return `${escaped.includes('\\') ? 'e' : ''}'${escaped}'::pg_catalog.text`;
 }
 
+/** Undefined if the user's statement reaches out of its place in one of them. The parser must have been loaded. */
+export function statementsAround(select: string, tree: TreeNode, wrapping: Wrapping): Statements | undefined {
+  const { fewRows, limits } = wrapping;
+  const few = fewRows && limits.maxRows >= 2 ? { few: wrapSelect(select, wrapping, 'few') } : {};
+  const whole = wrapSelect(select, wrapping, 'whole');
+  const prefix = wrapSelect(select, wrapping, 'prefix');
+  const isExact =
+    (few.few === undefined || wrapsExactly(few.few, tree, wrapping, 'few')) &&
+    wrapsExactly(whole, tree, wrapping, 'whole') &&
+    wrapsExactly(prefix, tree, wrapping, 'prefix');
+  return isExact ? { ...few, whole, prefix } : undefined;
+}
+
 /**
  * Whether `wrapped` holds exactly `select` in the place of the subselect, and nothing of it elsewhere: the last guard
  * against a statement that reaches out of its parentheses. The parser must have been loaded.
@@ -217,7 +252,8 @@ function split(
   if (!Array.isArray(statements) || statements.length !== 1) return undefined;
   const outer = inside(statements[0], 'stmt', 'SelectStmt');
   const [query] = listIn(inside(outer, 'withClause')?.['ctes']);
-  let inner = depth === undefined ? inside(query, 'CommonTableExpr', 'ctequery', 'SelectStmt') : outer;
+  const first = inside(outer, 'larg') ?? outer;
+  let inner = depth === undefined ? inside(query, 'CommonTableExpr', 'ctequery', 'SelectStmt') : first;
   for (let passed = 0; passed < (depth ?? 0); passed += 1)
     inner = inside(listIn(inner?.['fromClause'])[0], 'RangeSubselect', 'subquery', 'SelectStmt');
   return inner && { inner, around: fingerprint(parsed, inner) };
