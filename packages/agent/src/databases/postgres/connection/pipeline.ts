@@ -55,8 +55,8 @@ const EXECUTE = serialize.execute();
 const SYNC = serialize.sync();
 
 /** The answers of a batch come together, so the first waits for the last: the most units, and their time. */
-const BATCH_MAX = 8;
-const BATCH_MS = 1;
+const BATCH_MAX = 16;
+const BATCH_MS = 2;
 
 export function pipelinedConnection(client: pg.Client, reader: MessageReader): PipelinedConnection {
   return { client, reader, prepared: new Set(), outgoing: { batch: undefined } };

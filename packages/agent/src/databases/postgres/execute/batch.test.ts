@@ -91,7 +91,7 @@ async function atRest(): Promise<void> {
   await expect.poll(() => server.query(open)).toEqual([]);
 }
 
-test('up to eight go under one Sync, each with its own transaction, settings and time', async () => {
+test('up to sixteen go under one Sync, each with its own transaction, settings and time', async () => {
   let syncs = 0;
   const session = await pool.acquire(FOREVER);
   const { stream } = session.client.connection;
@@ -104,7 +104,7 @@ test('up to eight go under one Sync, each with its own transaction, settings and
     },
   });
   pool.release(session);
-  const names = Array.from({ length: 9 }, (_, index) => `key ${index}`);
+  const names = Array.from({ length: 17 }, (_, index) => `key ${index}`);
   const asked = names.map(() => value("current_setting('svc.api_key_name')"));
   const sent = await sendBatch(...asked);
   // They leave at the end of this turn.
@@ -114,7 +114,7 @@ test('up to eight go under one Sync, each with its own transaction, settings and
   await atRest();
   expect(await inTime(...asked)).toEqual(names);
   const times = await inTime(...names.slice(1).map(() => value('now()')));
-  expect(new Set(times).size).toBe(8);
+  expect(new Set(times).size).toBe(16);
 });
 
 test('what has not left when its connection is lost goes on over another', async () => {

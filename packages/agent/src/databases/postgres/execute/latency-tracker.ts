@@ -12,7 +12,7 @@ const SETBACK = 4;
  */
 const QUICKER = 0.9;
 const SLOWER = 1.012;
-/** Until it is known: so long that a batch has place for three. */
+/** Until it is known: so long that a batch has place for six. */
 const FIRST_MS = 0.3;
 /** What the server needs for the shortest; results that are read together seem to have taken less. */
 const LEAST_MS = 0.025;

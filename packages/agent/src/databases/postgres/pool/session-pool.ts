@@ -11,11 +11,11 @@ import { OrphanedSessions, type CheckSession } from './orphaned-sessions.ts';
 const DOUBTFUL_CLOSE_MS = 250;
 
 /** How many transactions may be under way over one session. */
-const PIPELINE_MAX = 16;
+const PIPELINE_MAX = 32;
 /** Over so many sessions short transactions are spread, if there are so many: few calls at once do not wait. */
-const SPREAD = 3;
+const SPREAD = 2;
 /** How long a short transaction may then be expected to wait behind others before another session is woken for it. */
-const JOIN_MS = 0.2;
+const JOIN_MS = 0.5;
 /** How many sessions are compared to find the least busy. */
 const COMPARED_MAX = 8;
 
