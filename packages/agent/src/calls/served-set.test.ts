@@ -108,6 +108,25 @@ test('takes over nothing that the database prepares otherwise, nor from another 
   expect(changesBetween(before, elsewhere).changed).toEqual([]);
 });
 
+test('takes over a query whose sharing has ended only if it was not prepared again', async () => {
+  const database = fakeDatabase();
+  const capabilities = [capability('ended', 1), capability('other', 2)];
+  const content = {
+    config: { capabilities },
+    prepared: [{ capability: 'ended' }, { capability: 'other' }],
+    description: Buffer.from('{}'),
+  };
+  const databases = new Map([['', database]]);
+  const before = await prepareSet(content, databases);
+  const kept = await prepareSet(content, databases, before, new Set(['ended']));
+  const prepared = content.prepared.map((each) => ({ ...each }));
+  const again = await prepareSet({ ...content, prepared }, databases, kept, new Set(['ended']));
+  expect(queryOf(kept, 'ended')).toBe(queryOf(before, 'ended'));
+  expect(queryOf(again, 'ended')).not.toBe(queryOf(before, 'ended'));
+  expect(queryOf(again, 'other')).toBe(queryOf(before, 'other'));
+  expect(changesBetween(kept, again).changed).toEqual([]);
+});
+
 test('is idle once none of its calls is under way', async () => {
   const set = createServedSet(new Map(), Buffer.from('{}'));
   await set.idle();

@@ -53,11 +53,15 @@ type SetContent = Pick<VerifiedAgent, 'prepared' | 'description'> & {
 /** Compiling the parameters of a thousand capabilities takes a second; calls get their turn after each slice. */
 const SLICE_MS = 5;
 
-/** An equal capability of `before`, with the same database, is taken over with all that is known of how it runs. */
+/**
+ * An equal capability of `before`, with the same database, is taken over with all that is known of how it runs. One of
+ * `ended`, whose calls no longer share transactions, is not if it was prepared again, even if its preparation is equal.
+ */
 export async function prepareSet(
   { config: { capabilities }, prepared, description }: SetContent,
   databases: ReadonlyMap<string, Database>,
   before?: PreparedSet,
+  ended?: ReadonlySet<string>,
 ): Promise<PreparedSet> {
   const preparedByName = new Map(prepared.map((each) => [each.capability, each]));
   const sources = new Map<string, Source>();
@@ -69,7 +73,8 @@ export async function prepareSet(
     if (database === undefined) throw new Error(`cannot serve: ${name} has no database`);
     const source = { capability, prepared: preparedByName.get(name), database };
     const known = before?.sources.get(name);
-    const isSame = known?.database === database && sameSource(known, source);
+    const isEnded = ended?.has(name) === true && known?.prepared !== source.prepared;
+    const isSame = !isEnded && known?.database === database && sameSource(known, source);
     const running = isSame ? before?.served.capabilities.get(name) : undefined;
     sources.set(name, source);
     runnable.set(name, running ?? runnableOf(source));

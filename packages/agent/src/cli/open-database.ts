@@ -1,6 +1,6 @@
 import type { OwnCode, ProxyVariables } from '@svc/edge';
 import type { AgentConfig } from '../config/model.ts';
-import type { DatabaseChange } from '../databases/driver/driver.ts';
+import type { DatabaseChange, SharingEnded } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import { databaseFault } from '../databases/driver/errors.ts';
@@ -38,7 +38,8 @@ export async function openAgent(
     log.observe(event);
     onDatabaseChange();
   };
-  const { verified, opened } = await openVerified(checked, observeDatabase);
+  const sharing = createSharingEnds();
+  const { verified, opened } = await openVerified(checked, observeDatabase, sharing.tell);
   return {
     config: verified.config,
     start: () =>
@@ -49,7 +50,8 @@ export async function openAgent(
             opened,
             version,
             proxyVariables: env,
-            openDatabase: (changed, name) => openDatabase(changed, name, observeDatabase),
+            openDatabase: (changed, name) => openDatabase(changed, name, observeDatabase, sharing.tell),
+            whenSharingEnds: sharing.listen,
           },
           log,
         );
@@ -59,17 +61,35 @@ export async function openAgent(
   };
 }
 
+type TellSharingEnded = (capability: string) => void;
+
+/** Keeps what is told before something listens. */
+function createSharingEnds(): { tell: TellSharingEnded; listen(listener: TellSharingEnded): void } {
+  const early = new Set<string>();
+  let listener: TellSharingEnded = (capability) => void early.add(capability);
+  return {
+    tell: (capability) => listener(capability),
+    listen(next) {
+      listener = next;
+      for (const capability of early) next(capability);
+    },
+  };
+}
+
 /** Proves that the databases still answer: without these connections the first caller would wait. */
 async function openVerified(
   verified: VerifiedAgent,
   observe: Observe,
+  onSharingEnded: TellSharingEnded,
 ): Promise<Pick<AgentParts, 'verified' | 'opened'>> {
   const { config } = verified;
   const unverified = new Set(verified.unverified.map(({ name }) => name));
   const opened = new Map<string, OpenedDatabase>();
   return closeUnless(opened, async () => {
-    for (const name of Object.keys(config.databases))
-      opened.set(name, unverified.has(name) ? NOT_VERIFIED : await openDatabase(config, name, observe));
+    for (const name of Object.keys(config.databases)) {
+      const isVerified = !unverified.has(name);
+      opened.set(name, isVerified ? await openDatabase(config, name, observe, onSharingEnded) : NOT_VERIFIED);
+    }
     const lost = await pingEach(opened);
     const [first] = lost.values();
     if (first === undefined) return { verified, opened };
@@ -108,13 +128,15 @@ async function openDatabase(
   { databases, runtime }: AgentConfig,
   name: string,
   observe: Observe,
+  onSharingEnded: TellSharingEnded,
 ): Promise<OpenedDatabase> {
   const config = databases[name];
   if (config === undefined) throw new Error(`the file has no database ${name}`);
   const { workers } = runtime;
   const which = name === UNNAMED ? {} : { database: name };
-  const onChange = (change: DatabaseChange): void => {
-    if (change.isUp) observe({ event: 'database_back', ...which, away_ms: change.awayMs });
+  const onChange = (change: DatabaseChange | SharingEnded): void => {
+    if ('sharingEnded' in change) onSharingEnded(change.sharingEnded);
+    else if (change.isUp) observe({ event: 'database_back', ...which, away_ms: change.awayMs });
     else observe({ event: 'database_lost', ...which, reason: change.advice, detail: change.detail });
   };
   if (workers === 1) return { database: driverOf(config.driver).connect(config, onChange) };

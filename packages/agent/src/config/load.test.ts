@@ -162,6 +162,7 @@ describe('a file without faults', () => {
             sslmode: 'prefer',
             maxConnections: 10,
             requireReadonlyAccount: false,
+            transactions: 'shared',
           },
         },
         logging: { output: 'file', maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5 },

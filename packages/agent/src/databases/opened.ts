@@ -70,6 +70,7 @@ export function sameConnection(a: DatabaseConfig, b: DatabaseConfig): boolean {
 function connectionOf({
   requireReadonlyAccount: _required,
   requireReadonlyAccountPosition: _position,
+  transactions: _transactions,
   ...connection
 }: DatabaseConfig): unknown {
   return connection;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Capability } from '../capabilities/model.ts';
+import type { DatabaseConfig } from '../databases/driver/driver.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import { configOf } from './config.fixture.ts';
 import { keepServed } from './keep-served.ts';
@@ -35,7 +36,7 @@ function capability(
   };
 }
 
-const shop = { driver: 'postgres', maxConnections: 2, requireReadonlyAccount: false };
+const shop: DatabaseConfig = { driver: 'postgres', maxConnections: 2, requireReadonlyAccount: false };
 const away = [{ name: 'shop', state: 'away' as const, faults: [] }];
 
 function agentOf(
@@ -84,8 +85,10 @@ test('what is new or changed waits for the database', () => {
 });
 
 test('nothing is kept of a database with other settings, or of what was never verified', () => {
-  const after = agentOf([declared], { prepared: [], unverified: away, shop: { ...shop, maxConnections: 3 } });
-  expect(keepServed(before, after)).toMatchObject({ verified: { prepared: [], unverified: away } });
+  for (const change of [{ maxConnections: 3 }, { transactions: 'own' as const }]) {
+    const after = agentOf([declared], { prepared: [], unverified: away, shop: { ...shop, ...change } });
+    expect(keepServed(before, after)).toMatchObject({ verified: { prepared: [], unverified: away } });
+  }
   const unverified = agentOf([declared], { prepared: [], unverified: away });
   expect(keepServed(unverified, unverified)).toMatchObject({ verified: { prepared: [], unverified: away } });
 });

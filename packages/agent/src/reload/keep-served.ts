@@ -1,6 +1,7 @@
 import type { Capability } from '../capabilities/model.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import { sameCapability } from '../capabilities/same-capability.ts';
+import type { DatabaseConfig } from '../databases/driver/driver.ts';
 import { sameConnection } from '../databases/opened.ts';
 import type { UnverifiedDatabase, VerifiedAgent } from '../start-up/report.ts';
 
@@ -15,7 +16,7 @@ export function keepServed(before: VerifiedAgent, after: VerifiedAgent): Kept {
   const away = new Set(
     after.unverified.flatMap(({ name }) => {
       const [old, recent] = [before.config.databases[name], after.config.databases[name]];
-      return old !== undefined && recent !== undefined && sameConnection(old, recent) ? [name] : [];
+      return old !== undefined && recent !== undefined && areVerifiedAlike(old, recent) ? [name] : [];
     }),
   );
   const served = byName(before.config.capabilities);
@@ -46,6 +47,11 @@ export function keepServed(before: VerifiedAgent, after: VerifiedAgent): Kept {
     },
     isDescriptionStale: narrowed.length > 0,
   };
+}
+
+/** What was verified with other `transactions` would share them although the file says otherwise. */
+function areVerifiedAlike(a: DatabaseConfig, b: DatabaseConfig): boolean {
+  return sameConnection(a, b) && a.transactions === b.transactions;
 }
 
 function byName(capabilities: readonly Capability[]): ReadonlyMap<string, Capability> {

@@ -35,9 +35,9 @@ export interface Serving {
   readonly offer: LinkOffer;
   /**
    * Serves this from now on; running calls keep what they began with. Resolves when each link serves it, or after some
-   * seconds. If a database cannot be used, throws `DatabaseError` and serves the same as before.
+   * seconds. If a database cannot be used, throws `DatabaseError` and serves the same as before. `ended`: as in `prepareSet`.
    */
-  swap(verified: VerifiedAgent): Promise<Swapped>;
+  swap(verified: VerifiedAgent, ended?: ReadonlySet<string>): Promise<Swapped>;
   /** To be called when no call comes any more. */
   close(): Promise<void>;
 }
@@ -145,14 +145,14 @@ export function createServing(options: ServingOptions): Serving {
     get offer() {
       return offer;
     },
-    async swap(changed) {
+    async swap(changed, ended) {
       const fresh = await openChanged(changed);
       const { config } = changed;
       const kept = new Map(
         [...opened].filter(([name]) => Object.hasOwn(config.databases, name) && !fresh.has(name)),
       );
       const next: OpenedDatabases = new Map([...kept, ...fresh]);
-      const prepared = await closeUnless(fresh, () => prepareSet(changed, databasesOf(next), set));
+      const prepared = await closeUnless(fresh, () => prepareSet(changed, databasesOf(next), set, ended));
       const databaseChanged = fresh.size > 0 || kept.size < opened.size;
       if (closed) {
         await closeAll(fresh);

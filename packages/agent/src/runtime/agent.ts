@@ -34,7 +34,9 @@ export interface RunningAgent {
   /** Puts events about this agent into log and metrics. */
   readonly observe: Observe;
   /** As in `Serving`; only what `restartFaults` allows may differ. */
-  swap(verified: VerifiedAgent): Promise<Swapped>;
+  swap(verified: VerifiedAgent, ended?: ReadonlySet<string>): Promise<Swapped>;
+  /** From now on tells `listener`, and at once what it would have told before, of capabilities as in `SharingEnded`. */
+  whenSharingEnds(listener: (capability: string) => void): void;
   /** Tells the gateways; to be called when a database was lost or is back. */
   databasesChanged(): void;
   /** Waits at most 25 s for running calls, and closes everything. */
@@ -48,11 +50,12 @@ export interface AgentParts {
   readonly proxyVariables: ProxyVariables;
   /** Opens a database that is new in the file, or has other settings. */
   readonly openDatabase: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
+  readonly whenSharingEnds: RunningAgent['whenSharingEnds'];
 }
 
 /** Connects the modules of the agent with each other, when everything has passed the checks. Rejects with CannotListen. */
 export async function startAgent(
-  { verified, opened, version, openDatabase, proxyVariables }: AgentParts,
+  { verified, opened, version, openDatabase, proxyVariables, whenSharingEnds }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
   const { config } = verified;
@@ -166,8 +169,9 @@ export async function startAgent(
       return serving.verified;
     },
     observe,
-    async swap(changed) {
-      const swapped = await serving.swap(changed);
+    whenSharingEnds,
+    async swap(changed, ended) {
+      const swapped = await serving.swap(changed, ended);
       links.databasesChanged();
       return swapped;
     },

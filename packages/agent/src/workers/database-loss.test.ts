@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DatabaseChange } from '../databases/driver/driver.ts';
-import { createDatabaseLoss } from './database-loss.ts';
+import { createDatabaseLoss, sumOfTransactions } from './database-loss.ts';
 import type { WorkerState } from './messages.ts';
 
 const IDLE: WorkerState = { idle: 1, busy: 0, opening: 0, waiting: 0, isUp: true };
@@ -76,4 +76,15 @@ test.each<readonly [string, readonly (readonly [WorkerState, WorkerState])[], re
     else expect(change).toEqual({ isUp: false, ...LOSS });
   }
   expect(loss.isLost).toBe(false);
+});
+
+test('transactions are summed over workers that count them', () => {
+  const one = { own: 1, shared: 2, sharedCalls: 8, sharedResends: 3 };
+  expect(sumOfTransactions([undefined, one, undefined, one])).toEqual({
+    own: 2,
+    shared: 4,
+    sharedCalls: 16,
+    sharedResends: 6,
+  });
+  expect(sumOfTransactions([undefined, undefined])).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import type { DatabaseChange, DatabaseConnections } from '../databases/driver/driver.ts';
+import type { DatabaseChange, DatabaseConnections, TransactionCounts } from '../databases/driver/driver.ts';
 import type { Loss, WorkerState } from './messages.ts';
 
 /** Combines what the workers see of one database, so that a loss and its end are reported once. */
@@ -17,6 +17,21 @@ export function sumOf(states: readonly DatabaseConnections[]): DatabaseConnectio
     opening: sum(({ opening }) => opening),
     waiting: sum(({ waiting }) => waiting),
   };
+}
+
+/** Undefined if none has counts. */
+export function sumOfTransactions(
+  counts: readonly (TransactionCounts | undefined)[],
+): TransactionCounts | undefined {
+  return counts.reduce((total, each) => {
+    if (total === undefined || each === undefined) return total ?? each;
+    return {
+      own: total.own + each.own,
+      shared: total.shared + each.shared,
+      sharedCalls: total.sharedCalls + each.sharedCalls,
+      sharedResends: total.sharedResends + each.sharedResends,
+    };
+  }, undefined);
 }
 
 /**

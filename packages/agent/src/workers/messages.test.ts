@@ -5,7 +5,17 @@ import type { QueryCall, QueryResult } from '../databases/driver/driver.ts';
 import { DatabaseError } from '../databases/driver/errors.ts';
 import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
 import { createMessageWriter, type MessageWriter } from '../process-messages/message-writer.ts';
-import { readCall, readFailed, readResult, writeCall, writeFailed, writeResult } from './messages.ts';
+import {
+  readCall,
+  readFailed,
+  readResult,
+  readState,
+  writeCall,
+  writeFailed,
+  writeResult,
+  writeState,
+  type WorkerState,
+} from './messages.ts';
 
 /** What `read` makes of what `write` has written, whose bytes come in pieces of these lengths, over and over. */
 async function passed<T>(
@@ -103,6 +113,35 @@ test('results arrive as they were sent, short and long', async () => {
       expect(arrived.map(([id, each]) => [id, { ...each, rows: told(each.rows) }])).toEqual(
         Array.from(all.entries(), ([id, each]) => [id, { ...each, rows: told(each.rows) }]),
       );
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('states arrive as they were sent, with counts beyond 32 bits, and without counts', async () => {
+  const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+  const connections = fc.nat({ max: 10_000 });
+  const state: fc.Arbitrary<WorkerState> = fc.record(
+    {
+      idle: connections,
+      busy: connections,
+      opening: connections,
+      waiting: connections,
+      isUp: fc.boolean(),
+      transactions: fc.record({ own: count, shared: count, sharedCalls: count, sharedResends: count }),
+    },
+    { requiredKeys: ['idle', 'busy', 'opening', 'waiting', 'isUp'], noNullPrototype: true },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(state, { minLength: 1, maxLength: 4 }), lengths, async (all, cuts) => {
+      const arrived = await passed(
+        (writer) => {
+          for (const each of all) writeState(writer, each);
+        },
+        readState,
+        cuts,
+      );
+      expect(arrived).toEqual(all);
     }),
     { numRuns: 60 },
   );

@@ -7,6 +7,7 @@ import type {
   PreparedCapability,
   QueryCall,
   QueryResult,
+  TransactionCounts,
 } from '../databases/driver/driver.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/driver/errors.ts';
 import type { ShareValues } from './caller-shares.ts';
@@ -27,7 +28,15 @@ export const TO_WORKER = {
 } as const;
 
 /** What a worker tells the agent. */
-export const FROM_WORKER = { ready: 1, result: 2, failed: 3, answer: 4, state: 5, change: 6 } as const;
+export const FROM_WORKER = {
+  ready: 1,
+  result: 2,
+  failed: 3,
+  answer: 4,
+  state: 5,
+  change: 6,
+  sharingEnded: 7,
+} as const;
 
 /** The first message: the worker's database and queries. */
 export interface StartOrder {
@@ -51,13 +60,18 @@ export interface SentCall extends Omit<QueryCall, 'signal' | 'share'> {
 /** The state of the database, as one worker sees it. */
 export interface WorkerState extends DatabaseConnections {
   readonly isUp: boolean;
+  /** As in `Database`. */
+  readonly transactions?: TransactionCounts | undefined;
 }
 
 const HAS_CALLER = 1;
 const HAS_SHARE = 2;
 const IS_ALONE = 1;
+const IS_UP = 1;
+const HAS_TRANSACTIONS = 2;
 const MAX_TIMEOUT_MS = 0xffff_ffff;
 const SHARE_BYTES = 9;
+const COUNT_BASE = 2 ** 32;
 const CALL_BYTES = 40;
 
 export function writeData(writer: MessageWriter, kind: number, data: unknown): void {
@@ -179,12 +193,19 @@ export function readResult(fields: MessageFields): QueryResult {
 }
 
 export function writeState(writer: MessageWriter, state: WorkerState): void {
-  writer.begin(FROM_WORKER.state, 17);
+  writer.begin(FROM_WORKER.state, 49);
   writer.number(state.idle);
   writer.number(state.busy);
   writer.number(state.opening);
   writer.number(state.waiting);
-  writer.byte(state.isUp ? 1 : 0);
+  const { transactions } = state;
+  writer.byte((state.isUp ? IS_UP : 0) | (transactions === undefined ? 0 : HAS_TRANSACTIONS));
+  if (transactions !== undefined) {
+    writeCount(writer, transactions.own);
+    writeCount(writer, transactions.shared);
+    writeCount(writer, transactions.sharedCalls);
+    writeCount(writer, transactions.sharedResends);
+  }
   writer.end();
 }
 
@@ -193,7 +214,25 @@ export function readState(fields: MessageFields): WorkerState {
   const busy = fields.number();
   const opening = fields.number();
   const waiting = fields.number();
-  return { idle, busy, opening, waiting, isUp: fields.byte() === 1 };
+  const flags = fields.byte();
+  const isUp = (flags & IS_UP) !== 0;
+  if ((flags & HAS_TRANSACTIONS) === 0) return { idle, busy, opening, waiting, isUp };
+  const own = readCount(fields);
+  const shared = readCount(fields);
+  const sharedCalls = readCount(fields);
+  const transactions = { own, shared, sharedCalls, sharedResends: readCount(fields) };
+  return { idle, busy, opening, waiting, isUp, transactions };
+}
+
+/** More than 32 bits: a worker may live for months. */
+function writeCount(writer: MessageWriter, count: number): void {
+  writer.number(Math.floor(count / COUNT_BASE));
+  writer.number(count % COUNT_BASE);
+}
+
+function readCount(fields: MessageFields): number {
+  const high = fields.number();
+  return high * COUNT_BASE + fields.number();
 }
 
 export type Loss = Omit<Extract<DatabaseChange, { isUp: false }>, 'isUp'>;

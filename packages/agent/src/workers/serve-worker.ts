@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { createAbort } from '@svc/edge';
 import { createCallTable } from '@svc/protocol';
-import type { Database, DatabaseChange, Query } from '../databases/driver/driver.ts';
+import type { Database, DatabaseChange, Query, SharingEnded } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
 import { createReceivedShares } from './caller-shares.ts';
 import { createMessageReader, type MessageFields } from '../process-messages/message-reader.ts';
@@ -54,7 +54,11 @@ export function serveWorker(stream: Duplex, end: () => void): void {
     }, BEAT_MS);
   }
 
-  function onChange(change: DatabaseChange): void {
+  function onChange(change: DatabaseChange | SharingEnded): void {
+    if ('sharingEnded' in change) {
+      writeData(writer, FROM_WORKER.sharingEnded, change.sharingEnded);
+      return;
+    }
     if (!change.isUp) writeData(writer, FROM_WORKER.change, { advice: change.advice, detail: change.detail });
     tellState();
   }
@@ -68,9 +72,14 @@ export function serveWorker(stream: Duplex, end: () => void): void {
   function tellStateSoon(): void {
     telling ??= setTimeout(() => {
       telling = undefined;
-      if (database !== undefined && !isDeepStrictEqual(told, stateOf(database))) tellState();
+      if (database !== undefined && hasChanged(stateOf(database))) tellState();
       if (aborts.size > 0) tellStateSoon();
     }, STATE_DELAY_MS);
+  }
+
+  /** Counts of transactions, which change with each call, wait for the next beat. */
+  function hasChanged(state: WorkerState): boolean {
+    return !isDeepStrictEqual({ ...told, transactions: undefined }, { ...state, transactions: undefined });
   }
 
   function queryOf(number: number): Query {
@@ -164,6 +173,6 @@ export function serveWorker(stream: Duplex, end: () => void): void {
   stream.on('close', end);
 }
 
-function stateOf({ connections, isUp }: Database): WorkerState {
-  return { ...connections, isUp };
+function stateOf({ connections, isUp, transactions }: Database): WorkerState {
+  return { ...connections, isUp, transactions };
 }

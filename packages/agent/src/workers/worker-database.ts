@@ -8,9 +8,11 @@ import type {
   Query,
   QueryCall,
   QueryResult,
+  SharingEnded,
+  TransactionCounts,
 } from '../databases/driver/driver.ts';
 import { DatabaseError } from '../databases/driver/errors.ts';
-import { createDatabaseLoss, sumOf } from './database-loss.ts';
+import { createDatabaseLoss, sumOf, sumOfTransactions } from './database-loss.ts';
 import { BEAT_MS } from './serve-worker.ts';
 import { startWorkerProcess, type WorkerEnd, type WorkerProcess } from './worker-process.ts';
 
@@ -19,7 +21,8 @@ export interface WorkerDatabaseOptions {
   /** How many workers, at most as many as connections. */
   readonly workers: number;
   readonly config: DatabaseConfig;
-  readonly onChange: (change: DatabaseChange) => void;
+  /** Each worker tells of the end of sharing for itself. */
+  readonly onChange: (change: DatabaseChange | SharingEnded) => void;
   readonly onWorkerEnded: (end: WorkerEnded) => void;
 }
 
@@ -52,6 +55,8 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
   const loss = createDatabaseLoss(onChange);
   const waiting = new Set<() => void>();
   let restarts = 0;
+  /** Of workers that have ended. */
+  let formerTransactions: TransactionCounts | undefined;
   let isClosing = false;
   let onClosed = (): void => {};
   const closed = new Promise<void>((resolve) => {
@@ -85,7 +90,9 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
         },
         runAgain: (query, call, timeoutMs) => runLater(query, call, timeoutMs, true),
         onState: (reason) => loss.changed(states(), reason),
+        onSharingEnded: (sharingEnded) => onChange({ sharingEnded }),
         onEnded: (end) => {
+          formerTransactions = sumOfTransactions([formerTransactions, worker.state.transactions]);
           places[number] = undefined;
           if (isClosing) {
             settleClose();
@@ -249,6 +256,9 @@ export async function openWorkerDatabase(options: WorkerDatabaseOptions): Promis
     },
     get isUp() {
       return !loss.isLost;
+    },
+    get transactions() {
+      return sumOfTransactions([formerTransactions, ...states().map(({ transactions }) => transactions)]);
     },
     get restarts() {
       return restarts;

@@ -39,6 +39,7 @@ export interface WorkerProcess {
   readonly isReady: boolean;
   /** Whether it has been silent for longer than a healthy worker is. */
   readonly isSilent: boolean;
+  /** Once it has ended, only its counts of transactions are left. */
   readonly state: WorkerState;
   prepare(query: number, prepared: PreparedCapability): void;
   forget(query: number): void;
@@ -62,6 +63,7 @@ export interface WorkerProcessOptions {
   readonly prepared: StartOrder['prepared'];
   readonly onReady: () => void;
   readonly onState: (loss: Loss | undefined) => void;
+  readonly onSharingEnded: (capability: string) => void;
   /** Runs a call again that the worker had had only for a short time when it ended. */
   readonly runAgain: (query: number, call: QueryCall, timeoutMs: number) => Promise<QueryResult>;
   /** Called once, when everything that it has said is known, and its calls have failed or run elsewhere. */
@@ -149,6 +151,8 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
       case FROM_WORKER.state:
         state = readState(fields);
         return onState(loss);
+      case FROM_WORKER.sharingEnded:
+        return options.onSharingEnded(readData<string>(fields));
       default:
         throw new Error(`a worker sent a message of kind ${kind}`);
     }
@@ -173,7 +177,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): WorkerProcess
   function ended(end: WorkerEnd): void {
     hasEnded = true;
     isReady = false;
-    state = NO_STATE;
+    state = { ...NO_STATE, transactions: state.transactions };
     for (const [id] of sent.entries()) remove(id)?.onLost();
     onEnded(end);
   }

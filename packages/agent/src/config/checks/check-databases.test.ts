@@ -121,8 +121,20 @@ test.each([
     'a key that only databases of other drivers have',
     file({ notes: '{ driver: mysql, host: db, name: n, user: u, password: pw, file: notes.db }' }),
     [
-      'databases.notes.file: unknown key; accepted: driver, host, port, name, user, password, password_file, sslmode, ssl_root_cert, max_connections, caller_variables, require_readonly_account; for `file` set `driver: sqlite` or `driver: duckdb`',
+      'databases.notes.file: unknown key; accepted: driver, host, port, name, user, password, password_file, sslmode, ssl_root_cert, max_connections, caller_variables, require_readonly_account; `file` is only for sqlite and duckdb: remove it, or set `driver: sqlite` or `driver: duckdb`',
     ],
+  ],
+  [
+    'a key that only databases of one other driver have',
+    file({ notes: '{ driver: duckdb, file: notes.db, transactions: own }' }),
+    [
+      'databases.notes.transactions: unknown key; accepted: driver, file, read_files, immutable, memory, threads, max_connections, caller_variables, require_readonly_account; `transactions` is only for postgres: remove it, or set `driver: postgres`',
+    ],
+  ],
+  [
+    'another way to run transactions',
+    file({ shop: '{ host: db, name: n, user: u, password: pw, transactions: never }' }),
+    ['databases.shop.transactions: must be one of shared, own'],
   ],
   [
     'a driver that is nearly named, whose keys are meant',

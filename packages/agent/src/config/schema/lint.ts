@@ -169,7 +169,7 @@ function unknownKeyMessage(name: string, error: ErrorObject, drivers: readonly s
     return 'merge keys do not exist in YAML 1.2: repeat the keys, or write an alias as the whole value';
   const accepted = `unknown key; accepted: ${names.join(', ')}`;
   if (drivers.length > 0)
-    return `${accepted}; for \`${name}\` set ${drivers.map((each) => `\`driver: ${each}\``).join(' or ')}`;
+    return `${accepted}; \`${name}\` is only for ${drivers.join(' and ')}: remove it, or set ${drivers.map((each) => `\`driver: ${each}\``).join(' or ')}`;
   const nearest = nearestWithin(name, names);
   return nearest === undefined ? accepted : `unknown key, did you mean \`${nearest}\`?`;
 }

@@ -63,7 +63,9 @@ export async function openDriver(
   const config = structuredClone(configOf(driver, reader, maxConnections));
   const verifier = (await driver.loadVerifier()).open(config);
   const changes: DatabaseChange[] = [];
-  const database = await connect(config, (change) => changes.push(change));
+  const database = await connect(config, (change) => {
+    if ('isUp' in change) changes.push(change);
+  });
 
   async function prepare(capability: Capability): Promise<Query> {
     const { prepared, faults } = await verifier.verify([capability]);

@@ -36,7 +36,7 @@ export interface Driver {
   /** The code of the processes that hold its engine; absent where the engine is a server. */
   readonly engineCode?: () => OwnCode;
   /** Connects when it is first used, and again whenever a connection was lost. */
-  connect(config: DatabaseConfig, onChange: (change: DatabaseChange) => void): Database;
+  connect(config: DatabaseConfig, onChange: (change: DatabaseChange | SharingEnded) => void): Database;
   /** Loads what explains queries, which a running agent never needs, from `./explainer.ts`. */
   loadExplain(): Promise<Explainer>;
   /** Loads the verifier from `./verifier.ts`, which only the start-up process needs: with its parser it takes much memory. */
@@ -59,6 +59,8 @@ export interface DatabaseConfig {
   readonly requireReadonlyAccount: boolean;
   /** Where `require_readonly_account` stands in the file; absent where the file does not have it. */
   readonly requireReadonlyAccountPosition?: Position;
+  /** Whether calls may share transactions: what verification heeds. Absent on engines without shared transactions. */
+  readonly transactions?: TransactionForm['form'];
 }
 
 /** By their names in the file. */
@@ -157,7 +159,7 @@ export interface Database {
   /** False while the database is lost: see `DatabaseChange`. */
   readonly isUp: boolean;
   /** Absent on engines without shared transactions. */
-  readonly transactions?: TransactionCounts;
+  readonly transactions?: TransactionCounts | undefined;
   /** Ends idle connections at once and the others when their call ends. */
   close(): Promise<void>;
 }

@@ -73,6 +73,7 @@ export function configOf(
     sslmode: 'prefer',
     maxConnections: 4,
     requireReadonlyAccount: false,
+    transactions: 'shared',
     ...changes,
   };
 }
