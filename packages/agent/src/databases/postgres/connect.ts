@@ -1,4 +1,4 @@
-import type { Database, DatabaseChange, Query } from '../driver/driver.ts';
+import type { Database, DatabaseChange, Query, SharingEnded } from '../driver/driver.ts';
 import { pooledDatabase } from '../sessions/pool.ts';
 import { runOwnStatements } from './execute/own-statements.ts';
 import type { PostgresConfig } from './config/config.ts';
@@ -10,7 +10,10 @@ import { openSession } from './connection/database-session.ts';
 /** How long a ping waits for a connection: a little more than making one may take. */
 const PING_TIMEOUT_MS = 11_000;
 
-export function createPool(config: PostgresConfig, onChange?: (change: DatabaseChange) => void): SessionPool {
+export function createPool(
+  config: PostgresConfig,
+  onChange?: (change: DatabaseChange | SharingEnded) => void,
+): SessionPool {
   return new SessionPool((signal) => openSession(config, signal), config.maxConnections, onChange);
 }
 
@@ -24,12 +27,13 @@ export async function ping(pool: SessionPool): Promise<void> {
 /** `create` is for queries that answer in another way. */
 export function connect(
   config: PostgresConfig,
-  onChange: (change: DatabaseChange) => void,
+  onChange: (change: DatabaseChange | SharingEnded) => void,
   create: (pool: SessionPool, verified: PreparedQuery) => Query = createQuery,
 ): Database {
   const pool = createPool(config, onChange);
   return pooledDatabase(pool, {
     ping: () => ping(pool),
     prepare: (verified: PreparedQuery) => create(pool, verified),
+    transactions: pool.sharedCalls.counts,
   });
 }

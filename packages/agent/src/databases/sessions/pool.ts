@@ -5,7 +5,7 @@ import { PoolBase, type LiveSession, type PooledSession, type PoolRules } from '
 /** The parts of a `Database` that every pool has. A query leaves nothing behind, unless the engine says how to `forget`. */
 export function pooledDatabase(
   pool: Pick<PoolBase<PooledSession>, 'connections' | 'isUp' | 'close'>,
-  own: Pick<Database, 'ping' | 'prepare'> & Partial<Pick<Database, 'forget'>>,
+  own: Pick<Database, 'ping' | 'prepare'> & Partial<Pick<Database, 'forget' | 'transactions'>>,
 ): Database {
   return {
     forget: () => {},

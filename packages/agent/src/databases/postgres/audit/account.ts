@@ -5,7 +5,7 @@ import { INSUFFICIENT_PRIVILEGE, sqlStateOf } from '../connection/server-errors.
 import type { SessionPool } from '../pool/session-pool.ts';
 import { askOfNeeded, missingGrants } from '../verify/grants/missing-grants.ts';
 import { namedRelations, statementTrees } from '../verify/statement/readable-statements.ts';
-import { textArray } from '../execute/bind-values.ts';
+import { textArray } from '../dialect/text-array.ts';
 import { ABOUT_ACCOUNT, findingsStatement } from './findings-query.ts';
 import { calledStatement, notesStatement } from './notes-query.ts';
 import { askCatalog, PIN_SEARCH_PATH, runOwnStatements } from '../execute/own-statements.ts';

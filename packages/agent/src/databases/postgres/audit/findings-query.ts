@@ -1,4 +1,4 @@
-import type { Statement } from '../connection/pipeline.ts';
+import type { Statement } from '../connection/statement.ts';
 
 export const MAX_NAMED: number = 10;
 

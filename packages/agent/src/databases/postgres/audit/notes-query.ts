@@ -1,4 +1,4 @@
-import type { Statement } from '../connection/pipeline.ts';
+import type { Statement } from '../connection/statement.ts';
 import { BODIES, NEEDED, neededValue } from '../verify/grants/grants-query.ts';
 import type { NeededObject } from '../verify/grants/needed-objects.ts';
 import { GRANTED_TO_ME, GRANTEE, listed, MAX_NAMED, NO_SUPERUSER, PREAMBLE } from './findings-query.ts';

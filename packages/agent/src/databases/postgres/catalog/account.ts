@@ -4,7 +4,8 @@ import type { ServerTarget } from '../../driver/server-target.ts';
 import type { PostgresConfig } from '../config/config.ts';
 import { DatabaseError } from '../../driver/errors.ts';
 import { openSession } from '../connection/database-session.ts';
-import { sendAll, type Statement } from '../connection/pipeline.ts';
+import { sendAll } from '../connection/pipeline.ts';
+import { type Statement } from '../connection/statement.ts';
 import { INSUFFICIENT_PRIVILEGE, kindOf, sqlStateOf, textOf } from '../connection/server-errors.ts';
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 

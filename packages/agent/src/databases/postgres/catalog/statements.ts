@@ -1,4 +1,4 @@
-import type { Statement } from '../connection/pipeline.ts';
+import type { Statement } from '../connection/statement.ts';
 import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
 
 /**

@@ -3,31 +3,10 @@ import { serialize } from 'pg-protocol';
 import { DatabaseError } from '../../driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
 import type { MessageReader } from './message-reader.ts';
+import { shareTransaction } from './shared-transaction.ts';
+import { addMessages, type Rows, type Statement } from './statement.ts';
+import type { Unit, UnitResult } from './unit.ts';
 import { sqlStateOf, UNKNOWN_STATEMENT } from './server-errors.ts';
-
-export interface Statement {
-  /** Prepared under this name once per connection; without one it is parsed each time. */
-  readonly name?: string;
-  readonly text: string;
-  readonly values?: (string | null)[];
-  /** The messages that run it, once it is prepared if it has a name: see `constantStatement`. */
-  readonly bytes?: Buffer;
-}
-
-export interface Rows {
-  /** Values are the texts that the server sent. */
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** Empty for a statement that was already prepared: a description comes only with parsing. */
-  readonly fields: readonly pg.FieldDef[];
-}
-
-/** How a unit has ended. An error is that of the statement after the last result, or of the connection. */
-export interface UnitResult {
-  readonly results: readonly Rows[];
-  readonly error: Error | undefined;
-  /** Whether the server then said that no transaction is open; never true with an error. */
-  readonly idle: boolean;
-}
 
 /** A connection, and the statements that its server is known to have prepared. */
 export interface PipelinedConnection {
@@ -51,7 +30,6 @@ export class NotSent extends Error {
   }
 }
 
-const EXECUTE = serialize.execute();
 const SYNC = serialize.sync();
 
 /** The answers of a batch come together, so the first waits for the last: the most units, and their time. */
@@ -68,27 +46,24 @@ export function sendAll(
   units: readonly (readonly Statement[])[],
 ): Promise<readonly UnitResult[]> {
   return Promise.all(
-    units.map((statements) => new Promise<UnitResult>((resolve) => send(connection, statements, resolve))),
+    units.map(
+      (statements) =>
+        new Promise<UnitResult>((onResult) =>
+          send(connection, { statements, onResult, mostBytes: MESSAGE_MAX_BYTES }),
+        ),
+    ),
   );
 }
 
 /**
- * Sends a unit by the extended protocol, after whatever is under way, and calls `onResult` once. When one of its
- * statements fails, the server skips the rest of the unit. `shortMs` is for units that are expected to be short and
- * whose last statement ends their transaction: they may leave in a batch with others of the same turn of the event loop.
- * A lost connection is the error of every unit without a result. A connection is ended if the answer is longer than
- * `mostBytes`.
+ * Sends a unit by the extended protocol, after whatever is under way. When one of its statements fails, the server skips
+ * the rest of the unit. `shortMs` is for units that are expected to be short and whose last statement ends their
+ * transaction: they may leave in a batch with others of the same turn of the event loop, and then share a transaction.
+ * A lost connection is the error of every unit without a result.
  */
-export function send(
-  connection: PipelinedConnection,
-  statements: readonly Statement[],
-  onResult: (result: UnitResult) => void,
-  shortMs?: number,
-  mostBytes: number = MESSAGE_MAX_BYTES,
-): Batch {
+export function send(connection: PipelinedConnection, unit: Unit, shortMs?: number): Batch {
   const { client, outgoing } = connection;
   const { stream } = client.connection;
-  const unit = { statements, onResult, mostBytes };
   if (stream.writableCorked === 0) {
     stream.cork();
     process.nextTick(() => {
@@ -110,20 +85,6 @@ function submitBatch({ client, outgoing }: PipelinedConnection): void {
   if (batch !== undefined) client.query(batch);
 }
 
-/** A statement without values, whose messages are made once; one without a name yields no rows. */
-export function constantStatement(text: string, name?: string): Statement {
-  const run = [serialize.bind({ statement: name ?? '' }), EXECUTE];
-  if (name !== undefined) return { name, text, bytes: Buffer.concat(run) };
-  return { text, bytes: Buffer.concat([serialize.parse({ text }), ...run]) };
-}
-
-interface Unit {
-  readonly statements: readonly Statement[];
-  readonly onResult: (result: UnitResult) => void;
-  /** The bytes of its rows, as the server sends them. */
-  readonly mostBytes: number;
-}
-
 /** The server's word for the end of a transaction; nothing that can be prepared in SQL yields it. */
 const ENDED = 'ROLLBACK';
 
@@ -132,7 +93,8 @@ class UnitBatch extends pg.Query implements Batch {
   readonly #client: pg.Client;
   readonly #reader: MessageReader;
   readonly #prepared: Set<string>;
-  readonly #units: Unit[];
+  #units: Unit[];
+  #size = 1;
   #expectedMs: number;
   #isSent = false;
   /** The unit that the next message of the answer belongs to. */
@@ -152,29 +114,30 @@ class UnitBatch extends pg.Query implements Batch {
   }
 
   get size(): number {
-    return this.#units.length;
+    return this.#size;
   }
 
   /** False if the batch is full. */
   join(unit: Unit, expectedMs: number): boolean {
-    if (this.#units.length === BATCH_MAX || this.#expectedMs + expectedMs > BATCH_MS) return false;
+    if (this.#size === BATCH_MAX || this.#expectedMs + expectedMs > BATCH_MS) return false;
     this.#units.push(unit);
+    this.#size += 1;
     this.#expectedMs += expectedMs;
     return true;
   }
 
   override submit = ({ stream }: pg.Connection): Error | undefined => {
+    // The connection has ended, and its end becomes the error of these units.
+    if (!stream.writable) return undefined;
     try {
+      this.#units = shareTransaction(this.#units);
       const messages: Buffer[] = [];
       for (const { statements } of this.#units)
         for (const statement of statements) addMessages(messages, statement, this.#prepared);
       messages.push(SYNC);
-      // If not, the connection has ended, and its end becomes the error of these units.
-      if (stream.writable) {
-        this.#isSent = true;
-        this.#reader.expect(this.#units.reduce((sum, { mostBytes }) => sum + mostBytes, 0));
-        stream.write(Buffer.concat(messages));
-      }
+      this.#isSent = true;
+      this.#reader.expect(this.#units.reduce((sum, { mostBytes }) => sum + mostBytes, 0));
+      stream.write(Buffer.concat(messages));
       return undefined;
     } catch (error) {
       return error instanceof Error ? error : new Error('cannot encode a statement');
@@ -234,19 +197,4 @@ class UnitBatch extends pg.Query implements Batch {
     const name = this.#units[this.#at]?.statements[this.#results.length]?.name;
     if (name !== undefined) this.#prepared.add(name);
   }
-}
-
-function addMessages(messages: Buffer[], statement: Statement, prepared: ReadonlySet<string>): void {
-  const { name, text, values = [], bytes } = statement;
-  const isReady = name !== undefined && prepared.has(name);
-  if (!isReady && (name !== undefined || bytes === undefined)) {
-    // The server may have it from before an error, or from another client of a pooler.
-    if (name !== undefined) messages.push(serialize.close({ type: 'S', name }));
-    messages.push(serialize.parse({ name: name ?? '', text }));
-    messages.push(serialize.describe({ type: 'S', name: name ?? '' }));
-  } else if (bytes !== undefined) {
-    messages.push(bytes);
-    return;
-  }
-  messages.push(serialize.bind({ statement: name ?? '', values }), EXECUTE);
 }

@@ -1,5 +1,7 @@
 import type { CallerSettings } from '../../driver/driver.ts';
-import { constantStatement, type Statement, type UnitResult } from './pipeline.ts';
+import { textArray } from '../dialect/text-array.ts';
+import { constantStatement, type Rows, type Statement } from './statement.ts';
+import type { GuardedRelation, UnitResult } from './unit.ts';
 
 /** What a transaction is told before its query runs. */
 export interface TransactionSettings {
@@ -118,6 +120,42 @@ export const ROLLBACK: Statement = constantStatement('rollback', 'svc/rollback')
 export const RELEASE_LOCKS = 'pg_catalog.pg_advisory_unlock_all()';
 /** Parsed each time: it is seldom sent. */
 export const UNLOCK: Statement = { text: `select ${RELEASE_LOCKS}` };
+
+/** Nothing that is not PostgreSQL's own is found by its name alone. */
+const PINNED_PATH = 'pg_catalog, pg_temp';
+const SHARE = apply([setConfig('statement_timeout', '$1'), setConfig('search_path', `'${PINNED_PATH}'`)]);
+
+/** The settings of a transaction that several calls share, on a session that has `SESSION_SETTINGS`. No caller is named. */
+export function shareSettings(timeoutMs: number): Statement {
+  return { name: 'svc/shared', text: SHARE, values: [String(Math.max(Math.ceil(timeoutMs), 1))] };
+}
+
+const IS_TRIPPED = `pg_catalog.row_security_active(g.oid) or pg_catalog.pg_relation_filenode(g.oid) is null
+    or not coalesce(pg_catalog.to_regclass(g.name)::pg_catalog.oid operator(pg_catalog.=) g.oid, false)`;
+const GUARD = `select ${current('search_path')}, (select pg_catalog.string_agg(g.oid::pg_catalog.text, ',')
+    from rows from (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.text[])) g (oid, name)
+    where ${IS_TRIPPED})`;
+const GUARD_UNLOCKING = `${GUARD}, ${RELEASE_LOCKS}`;
+
+/**
+ * Goes last in a shared transaction, and gives back locks. It finds the relations for which row-level security holds now,
+ * or which are no tables any more, or whose names find others: then what has run may have seen who calls, or read another
+ * table than the one that was judged. It also shows whether a function has turned the search path.
+ */
+export function guardStatement(relations: readonly GuardedRelation[], unlocks: boolean): Statement {
+  const values = [
+    `{${relations.map(({ oid }) => oid).join(',')}}`,
+    textArray(relations.map(({ name }) => name)),
+  ];
+  return { name: 'svc/guard', text: unlocks ? GUARD_UNLOCKING : GUARD, values };
+}
+
+/** What tripped the guard: relations by their oids, or undefined for the search path. Undefined if nothing did. */
+export function trippedIn({ rows }: Rows): { readonly oids: readonly string[] | undefined } | undefined {
+  const [path, oids] = rows[0] ?? [];
+  if (path !== PINNED_PATH) return { oids: undefined };
+  return typeof oids === 'string' ? { oids: oids.split(',') } : undefined;
+}
 
 /** What is set here ends with the transaction, so nothing stays on a connection that a pooler gives to another client. */
 export function applySettings(settings: TransactionSettings): Statement {

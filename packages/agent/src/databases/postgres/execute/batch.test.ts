@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { configOf } from '../capability.fixture.ts';
 import { openSession, type DatabaseSession } from '../connection/database-session.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
-import type { Statement } from '../connection/pipeline.ts';
+import type { Statement } from '../connection/statement.ts';
 import { SessionPool } from '../pool/session-pool.ts';
 import { runTransaction, type TransactionResult } from './transaction.ts';
 

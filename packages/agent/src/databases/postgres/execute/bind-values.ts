@@ -1,4 +1,5 @@
 import type { ParamSchema } from '../../../capabilities/model.ts';
+import { textArray } from '../dialect/text-array.ts';
 
 /** With its schema, for a search path may have other types in front. */
 export function sqlTypeOf(schema: ParamSchema): string {
@@ -37,19 +38,15 @@ export function bindValue(schema: ParamSchema, value: unknown): string | null {
   }
 }
 
-export function textArray(texts: readonly string[]): string {
-  return arrayLiteral(texts, { type: 'string' });
-}
-
 function scalarText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function arrayLiteral(values: readonly unknown[], items: ParamSchema | undefined): string {
-  const elements = values.map((value) => {
-    const text = items === undefined ? (value === null ? null : scalarText(value)) : bindValue(items, value);
-    // Quotes keep the text NULL, an empty text and braces what they are.
-    return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`;
-  });
-  return `{${elements.join(',')}}`;
+  return textArray(
+    values.map((value) => {
+      if (items !== undefined) return bindValue(items, value);
+      return value === null ? null : scalarText(value);
+    }),
+  );
 }

@@ -39,7 +39,9 @@ async function open(user: string, password: string): Promise<void> {
   if (first === undefined) throw new Error('not verified');
   changes = [];
   const { host, port } = network;
-  database = connect({ ...config, host, port }, (change) => changes.push(change));
+  database = connect({ ...config, host, port }, (change) => {
+    if ('isUp' in change) changes.push(change);
+  });
   query = database.prepare(first);
 }
 

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../driver/errors.ts';
 import type { SessionFacts } from '../connection/database-session.ts';
-import type { Rows, Statement } from '../connection/pipeline.ts';
+import type { Rows, Statement } from '../connection/statement.ts';
 import { kindOf, textOf } from '../connection/server-errors.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { runTransaction } from './transaction.ts';

@@ -1,4 +1,5 @@
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
+import type { GuardedRelation } from '../connection/unit.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { PreparedCapability } from '../../driver/driver.ts';
 
@@ -37,14 +38,8 @@ export const FEW_ROWS = 10;
  * path of a shared transaction.
  */
 export interface SharedStatements extends Statements {
-  /** What the guard looks at in the end of the transaction. */
+  /** What the guard looks at in the end of the transaction: see `guardStatement`. */
   readonly relations: readonly GuardedRelation[];
-}
-
-export interface GuardedRelation {
-  readonly oid: string;
-  /** As SQL, quoted and with its schema. */
-  readonly name: string;
 }
 
 export interface BoundParam {

@@ -2,14 +2,19 @@ import { createHash } from 'node:crypto';
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { QueryResult } from '../../driver/driver.ts';
 import { DatabaseError } from '../../driver/errors.ts';
-import type { Rows } from '../connection/pipeline.ts';
+import type { Rows } from '../connection/statement.ts';
 import { fewLimit, type PreparedQuery, type ResultForm } from './prepared-query.ts';
 
 /** After a result that did not fit into a form, so many runs use the next one. */
 const LARGER_RUNS = 100;
 
-export interface FormStatement {
+export interface FormStatement extends NamedText {
   readonly form: ResultForm;
+  /** What is sent in a shared transaction. */
+  readonly shared?: NamedText;
+}
+
+interface NamedText {
   readonly name: string;
   readonly text: string;
 }
@@ -22,11 +27,15 @@ export class Forms {
   #wholeRuns = 0;
   #prefixRuns = 0;
 
-  constructor({ capability, own: { few, whole, prefix } }: PreparedQuery) {
-    const statementOf = (form: ResultForm, text: string): FormStatement => {
+  constructor({ capability, own: { few, whole, prefix }, shared }: PreparedQuery) {
+    const named = (text: string): NamedText => {
       // A name may have 63 bytes, and lasts as long as a connection: another text needs another name.
       const digest = createHash('sha256').update(text).digest('base64url').slice(0, 10);
-      return { form, name: `svc.${capability}.${digest}`, text };
+      return { name: `svc.${capability}.${digest}`, text };
+    };
+    const statementOf = (form: ResultForm, text: string): FormStatement => {
+      const other = shared?.[form];
+      return { form, ...named(text), ...(other === undefined ? {} : { shared: named(other) }) };
     };
     this.#few = few === undefined ? undefined : statementOf('few', few);
     this.#whole = statementOf('whole', whole);

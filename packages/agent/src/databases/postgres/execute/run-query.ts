@@ -17,7 +17,9 @@ import {
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
 import { runTransaction, type TransactionResult, type Transaction } from './transaction.ts';
+import type { DatabaseSession } from '../connection/database-session.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
+import { SharingQuery, type SharedCall } from '../pool/shared-calls.ts';
 import { bindValue } from './bind-values.ts';
 import type { BoundParam, PreparedQuery } from './prepared-query.ts';
 import { Forms, resultOf, type FormStatement } from './result-forms.ts';
@@ -41,7 +43,9 @@ const CHANGED_HINT =
   'the database may have changed since the agent started: `svc-agent check` says what, then restart the agent';
 
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
-  const query = { pool, verified, forms: new Forms(verified), latencies: new LatencyByCaller() };
+  const { capability, shared } = verified;
+  const sharing = shared && new SharingQuery(pool.sharedCalls, capability, shared.relations);
+  const query = { pool, verified, forms: new Forms(verified), latencies: new LatencyByCaller(), sharing };
   const changedLabels = watchLabels(pool, verified.capability, verified.params);
   return {
     run: (call) => new Run(query, call).run(),
@@ -54,6 +58,8 @@ interface RunnableQuery {
   readonly verified: PreparedQuery;
   readonly forms: Forms;
   readonly latencies: LatencyByCaller;
+  /** Undefined if each call has its own transaction. */
+  readonly sharing: SharingQuery | undefined;
 }
 
 /** A call of a query, which may take several transactions. */
@@ -74,9 +80,11 @@ class Run {
 
   async run(): Promise<QueryResult> {
     const { pool, verified, forms, latencies } = this.#query;
+    const { counts } = pool.sharedCalls;
     const { signal, share } = this.#call;
     for (const { param } of verified.params) requireSigned(param, this.#valueOf(param.name));
     let isSuspected = false;
+    let sharing = this.#query.sharing;
     for (let attempt = 1; ; attempt += 1) {
       const shortMs = isSuspected ? undefined : latencies.of(share).shortMs;
       const session =
@@ -86,9 +94,19 @@ class Run {
       if (attempt > 1) session.prepared.clear();
       const limit = this.#left();
       const form = forms.next(shortMs !== undefined);
-      const done = await runTransaction(pool, session, this.#transactionOf(form, shortMs), limit);
+      const blind = shortMs === undefined ? undefined : this.#blindCall(sharing, session, form);
+      const done = await runTransaction(pool, session, this.#transactionOf(form, shortMs, blind), limit);
       const { error } = done;
+      const wasShared = blind?.isShared === true;
+      if (!wasShared) counts.own += 1;
+      else if (error === undefined) counts.sharedCalls += 1;
       if (done.moved !== undefined) {
+        if (wasShared) {
+          counts.sharedResends += 1;
+          // With the schema of its relations written, it may fail where it does not as its author wrote it.
+          if (CHANGED.test(sqlStateOf(error) ?? '')) sharing?.end();
+          sharing = undefined;
+        }
         // It may be what its batch waited for, or what ended the connection. Alone it shows, and is counted then.
         if (done.moved === 'suspected') isSuspected = true;
         if (!this.#hasTime()) throw pool.overdue(this.#startedAt, 'given up behind other queries');
@@ -134,11 +152,27 @@ class Run {
     return bindValue(param.schema, this.#valueOf(param.name));
   }
 
-  #transactionOf({ name, text }: FormStatement, shortMs: number | undefined): Transaction {
-    const { params, limits } = this.#query.verified;
-    const statements = [{ name, text, values: params.map((param) => this.#textOf(param)) }];
-    const mostBytes = answerMaxBytes(limits.maxBytes);
-    return { settings: this.#settings, statements, unlocks: true, mostBytes, shortMs };
+  #transactionOf(
+    { name, text }: FormStatement,
+    shortMs: number | undefined,
+    blind: SharedCall | undefined,
+  ): Transaction {
+    const statements = [{ name, text, values: blind?.statement.values ?? this.#texts() }];
+    const mostBytes = answerMaxBytes(this.#query.verified.limits.maxBytes);
+    return { settings: this.#settings, statements, unlocks: true, mostBytes, shortMs, blind };
+  }
+
+  #blindCall(
+    sharing: SharingQuery | undefined,
+    session: DatabaseSession,
+    { shared }: FormStatement,
+  ): SharedCall | undefined {
+    if (sharing === undefined || shared === undefined) return undefined;
+    return sharing.call(session, { ...shared, values: this.#texts() }, this.#deadline);
+  }
+
+  #texts(): (string | null)[] {
+    return this.#query.verified.params.map((param) => this.#textOf(param));
   }
 
   /** What the caller is told: of values that are at fault, or of the query. */

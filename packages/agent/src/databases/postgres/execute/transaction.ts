@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
 import { sendCancelRequest } from '../connection/cancel-request.ts';
 import {
   isCallerRefused,
@@ -7,15 +8,11 @@ import {
   sqlStateOf,
   UNKNOWN_STATEMENT,
 } from '../connection/server-errors.ts';
-import {
-  NotSent,
-  sendAll,
-  send,
-  type UnitResult,
-  type Rows,
-  type Statement,
-} from '../connection/pipeline.ts';
+import { NotSent, sendAll, send } from '../connection/pipeline.ts';
+import { type Rows, type Statement } from '../connection/statement.ts';
+import { type UnitResult } from '../connection/unit.ts';
 import type { CancelReason, MoveReason, QueuedTransaction } from '../connection/pipeline-queue.ts';
+import type { BlindCall } from '../connection/unit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import type { DatabaseSession } from '../connection/database-session.ts';
 import {
@@ -39,8 +36,10 @@ export interface Transaction {
   readonly unlocks?: boolean;
   /** How long it is expected to take, if it may be sent in a batch: see `send`. It must give back its locks itself. */
   readonly shortMs?: number | undefined;
-  /** See `send`. */
+  /** See `Unit`. */
   readonly mostBytes?: number;
+  /** If it may share a transaction with others of its batch: see `shareTransaction`. */
+  readonly blind?: BlindCall | undefined;
 }
 
 export interface TransactionResult {
@@ -179,25 +178,27 @@ export function runTransaction(
       state = checkedStep(state, 'over');
       if (cancelSent === undefined && unit.error === undefined) {
         onCompleted(unit);
-        answer(unit);
+        if (unit.isVoid === true) move('behind');
+        else answer(unit);
         return;
       }
       const isBegun = unit.results.length >= setUp.length;
       const settled =
-        cancelSent === undefined ? afterError(unit.error, isBegun) : recover(pool, session, cancelSent);
+        cancelSent === undefined ? afterError(unit, isBegun) : recover(pool, session, cancelSent);
       // A caller that is told of a failure finds its transaction over, unless its time is up.
       if (stopped === 'timeout') answer(unit);
       else void settled.catch(() => pool.discard(session)).then(() => answer(unit));
     }
 
-    async function afterError(error: Error | undefined, isBegun: boolean): Promise<void> {
+    async function afterError({ error, isCulprit, isVoid }: UnitResult, isBegun: boolean): Promise<void> {
       const isLost = isLoss(error);
       const isSound = !isLost && (isBegun || isOrdinary(error, transaction.settings));
       // The server has said nothing, so any of its batch may be the cause: each has to show alone that it is sound.
       const isUntold = isLost && !isBegun && sqlStateOf(error) === undefined;
       const isSuspected = isUntold && queued.batch.size > 1 && !(error instanceof NotSent);
       if (isSuspected) move('suspected');
-      else if (error instanceof NotSent) move('behind');
+      else if (isCulprit === true) answer({ results: [], error }, 'suspected');
+      else if (error instanceof NotSent || isVoid === true) move('behind');
       // Those after it fail too: its transaction is still open, and takes no statement but the end of it.
       if (!(isSuspected ? queue.claimLost(queued) : queue.claim(queued))) pool.release(session);
       else if (isSound) await reset(pool, session);
@@ -223,10 +224,15 @@ export function runTransaction(
       return;
     }
     // One unit, so that nothing runs outside a transaction that could not be set up as it must be.
-    const unit = [...setUp, ...statements, ...ending];
+    const unit = {
+      statements: [...setUp, ...statements, ...ending],
+      onResult: onUnitResult,
+      mostBytes: transaction.mostBytes ?? MESSAGE_MAX_BYTES,
+      blind: transaction.blind,
+    };
     const queued: QueuedTransaction = {
       texts: statements.map(({ text }) => text),
-      batch: send(session, unit, onUnitResult, transaction.shortMs, transaction.mostBytes),
+      batch: send(session, unit, transaction.shortMs),
       move,
       isWanted: () => !answered,
       cancel,

@@ -1,7 +1,7 @@
 import { DatabaseError } from '../../driver/errors.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts';
-import type { Statement } from '../connection/pipeline.ts';
+import type { Statement } from '../connection/statement.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { bindValue } from './bind-values.ts';

@@ -1,10 +1,11 @@
 import type { AbortSignalLike } from '@svc/edge';
-import type { CallerShare, DatabaseChange } from '../../driver/driver.ts';
+import type { CallerShare, DatabaseChange, SharingEnded } from '../../driver/driver.ts';
 import { PoolBase, type LiveSession } from '../../sessions/pool-base.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import type { DatabaseSession } from '../connection/database-session.ts';
 import { LATE_MS } from '../connection/pipeline-queue.ts';
 import { poolRules } from '../connection/server-errors.ts';
+import { SharedCalls } from './shared-calls.ts';
 import { OrphanedSessions, type CheckSession } from './orphaned-sessions.ts';
 
 /** How long an idle session may take to close when another got no answer: one whose server still answers closes at once. */
@@ -28,6 +29,7 @@ const GROW_AGAIN_MS = 1000;
  * transaction. It moves to another session when one before it takes long and another session may be had.
  */
 export class SessionPool extends PoolBase<DatabaseSession> {
+  readonly sharedCalls: SharedCalls;
   protected readonly orphans: OrphanedSessions;
   /** The live ones again, as a list for `#leastBusy` to go round. */
   readonly #sessions: DatabaseSession[] = [];
@@ -43,9 +45,10 @@ export class SessionPool extends PoolBase<DatabaseSession> {
   constructor(
     open: (signal: AbortSignalLike) => Promise<DatabaseSession>,
     max: number,
-    onChange?: (change: DatabaseChange) => void,
+    onChange?: (change: DatabaseChange | SharingEnded) => void,
   ) {
     super(open, max, poolRules, onChange);
+    this.sharedCalls = new SharedCalls((sharingEnded) => onChange?.({ sharingEnded }));
     this.orphans = new OrphanedSessions(
       (limit) => this.#acquireForCheck(limit),
       (session) => this.discard(session),

@@ -8,7 +8,7 @@ import type {
 } from '../../driver/describe-statement.ts';
 import type { ServerType } from '../execute/prepared-query.ts';
 import { sqlStateOf } from '../connection/server-errors.ts';
-import type { Statement } from '../connection/pipeline.ts';
+import type { Statement } from '../connection/statement.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { checkReached } from './functions/check-functions.ts';
 import { DependencyCatalog } from './functions/dependency-catalog.ts';

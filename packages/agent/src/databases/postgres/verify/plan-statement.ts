@@ -5,7 +5,7 @@ import { DatabaseError, type VerificationFault } from '../../driver/errors.ts';
 import { runOwnStatements, type OwnOutput } from '../execute/own-statements.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { INSUFFICIENT_PRIVILEGE, QUERY_CANCELED, sqlStateOf, textOf } from '../connection/server-errors.ts';
-import type { Rows, Statement } from '../connection/pipeline.ts';
+import type { Rows, Statement } from '../connection/statement.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { faultAt } from '../../sql/fault-at.ts';
 

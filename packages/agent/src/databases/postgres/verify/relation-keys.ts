@@ -1,5 +1,5 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import { textArray } from '../execute/bind-values.ts';
+import { textArray } from '../dialect/text-array.ts';
 import { askCatalog, runOwnStatements } from '../execute/own-statements.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import type { RelationKeys } from './one-row.ts';

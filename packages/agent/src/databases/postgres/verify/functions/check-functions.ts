@@ -1,6 +1,6 @@
 import type { Capability } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import type { Rows, Statement } from '../../connection/pipeline.ts';
+import type { Rows, Statement } from '../../connection/statement.ts';
 import { nameOf, type FunctionFacts } from './dependency-catalog.ts';
 import type { Reached, ReachedFunction } from './find-reached.ts';
 import { unnamedForeignTables } from './foreign-tables.ts';
@@ -8,7 +8,7 @@ import { isAllowed, isForbidden } from './known-functions.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import { forbiddenMessage } from '../statement/read-statement.ts';
-import { textArray } from '../../execute/bind-values.ts';
+import { textArray } from '../../dialect/text-array.ts';
 
 const EQUALS = 'operator(pg_catalog.=)';
 const PROC = "'pg_catalog.pg_proc'::pg_catalog.regclass::pg_catalog.oid";

@@ -2,7 +2,7 @@ import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { capabilityOf, configOf, openPostgres, type TestedDatabase } from '../../capability.fixture.ts';
 import { createPool } from '../../connect.ts';
-import type { Rows } from '../../connection/pipeline.ts';
+import type { Rows } from '../../connection/statement.ts';
 import { runOwnStatements } from '../../execute/own-statements.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { DependencyCatalog, type Question } from './dependency-catalog.ts';

@@ -1,5 +1,5 @@
 import { parseSync } from 'libpg-query';
-import type { Rows, Statement } from '../../connection/pipeline.ts';
+import type { Rows, Statement } from '../../connection/statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';

@@ -1,5 +1,5 @@
-import type { Statement } from '../../connection/pipeline.ts';
-import { textArray } from '../../execute/bind-values.ts';
+import type { Statement } from '../../connection/statement.ts';
+import { textArray } from '../../dialect/text-array.ts';
 import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 
 /** Stands for every schema. */

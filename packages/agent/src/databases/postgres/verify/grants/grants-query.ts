@@ -1,4 +1,4 @@
-import type { Statement } from '../../connection/pipeline.ts';
+import type { Statement } from '../../connection/statement.ts';
 import type { NeededObject } from './needed-objects.ts';
 
 /** Read by checks and audits; a server may keep them from PUBLIC. */

@@ -1,6 +1,6 @@
 import { parseSync } from 'libpg-query';
 import { DatabaseError, withRemedy } from '../../../driver/errors.ts';
-import type { Statement } from '../../connection/pipeline.ts';
+import type { Statement } from '../../connection/statement.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { CATALOG_GRANTS, grantsStatement } from './grants-query.ts';
 import { neededObjects, together, type NeededObject } from './needed-objects.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { ColumnType } from './convert-column.ts';
-import type { Rows, Statement } from '../../connection/pipeline.ts';
-import { textArray } from '../../execute/bind-values.ts';
+import type { Rows, Statement } from '../../connection/statement.ts';
+import { textArray } from '../../dialect/text-array.ts';
 import type { ServerType } from '../../execute/prepared-query.ts';
 import { enumLabels } from '../../execute/changed-labels.ts';
 import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
