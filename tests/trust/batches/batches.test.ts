@@ -16,5 +16,6 @@ test(
     await server.execute(`drop owned by ${READER}; drop role ${READER}`);
     expect({ seed, wrong: report.wrong }).toEqual({ seed, wrong: [] });
     expect(report.outcomes['answered']).toBeGreaterThan(2400);
+    expect(report.transactions?.sharedCalls).toBeGreaterThan(100);
   },
 );

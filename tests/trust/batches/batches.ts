@@ -7,8 +7,8 @@ import { runBatches } from './run.ts';
 
 const USAGE = `Usage: npm run test:batches [-- --calls N --seed N] [--json]
 
-Calls of 5 keys and 20 capabilities (brief, long, failing, cancelled, timed out, too large, rows of their key alone) share
-3 database connections that are killed, cut, silenced and cancelled all the time. Each of N calls (default 200000) must end
+Calls of 5 keys and 25 capabilities (brief, long, failing, cancelled, timed out, too large, rows of their key alone, and
+some that may share transactions) share 3 database connections that are killed, cut, silenced and cancelled all the time. Each of N calls (default 200000) must end
 with its own answer. Ends with 1 when one does not, or anything is left behind.
 `;
 
@@ -56,6 +56,7 @@ function described({
   calls,
   outcomes,
   faults,
+  transactions,
   seconds,
   wrong,
 }: Awaited<ReturnType<typeof runBatches>>): string {
@@ -66,6 +67,7 @@ function described({
   return [
     `${calls} calls in ${seconds.toFixed(0)} s: ${counted(outcomes)}`,
     `meanwhile: ${counted(faults)}`,
+    `transactions: ${counted({ ...transactions })}`,
     ...(wrong.length === 0 ? ['nothing was wrong'] : wrong),
   ].join('\n');
 }

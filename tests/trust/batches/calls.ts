@@ -24,6 +24,9 @@ const KEY_NAMES = ['reports', 'batch "job"', 'Zürich', '東京', "o'brien"] as 
 /** How many rows of `owned` each key has for each value of `bucket`. */
 const OWNED = 3;
 
+/** How many rows `shelf` has. */
+const SHELF = 50;
+
 export const READER = 'oracle_reader';
 
 export function schemaSql(): readonly string[] {
@@ -50,11 +53,14 @@ export function schemaSql(): readonly string[] {
       perform pg_advisory_lock_shared(n);
       return n;
     end $$`,
-    'grant select on owned to public',
+    'create table shelf (n int primary key, title text)',
+    `insert into shelf select n, 'title ' || n from generate_series(0, ${SHELF - 1}) n`,
+    'grant select on owned, shelf to public',
   ];
 }
 
 const PLAIN = 10;
+const SHELVED = 4;
 const who =
   "current_setting('svc.api_key_name') as who, current_setting('svc.request_id') as request, current_setting('transaction_read_only') as mode";
 const whoResult = { who: 'string', request: 'string', mode: 'string' } as const;
@@ -70,6 +76,17 @@ const OPTIONS: Readonly<Record<string, readonly [string, CapabilityOptions]>> = 
       ] as const,
     ]),
   ),
+  // Calls of these may share transactions.
+  ...Object.fromEntries(
+    Array.from({ length: SHELVED }, (_, k) => [
+      `shelved_${k}`,
+      [
+        `select n, title, ${k} as k from shelf where n = :n::int`,
+        { params: n, result: { n: 'integer', title: 'string', k: 'integer' } },
+      ] as const,
+    ]),
+  ),
+  shared_fails: ['select 6 / :n::int as n', { params: n, result: { n: 'integer' } }],
   owned_rows: [
     'select n, key_name from owned where bucket = :n::int order by n',
     { params: n, result: { n: 'integer', key_name: 'string' } },
@@ -153,6 +170,14 @@ export function nextCall(next: () => number, count: number): KnownCall {
   });
   const one = { n: count, ...caller };
   const kind = random(200);
+  if (kind < 50) {
+    const k = random(SHELVED);
+    return call(`shelved_${k}`, { n: bucket }, [{ n: bucket, title: `title ${bucket}`, k }]);
+  }
+  if (kind < 54) {
+    const fails = random(5) === 0;
+    return call('shared_fails', { n: fails ? 0 : 2 }, fails ? 'failed' : [{ n: 3 }]);
+  }
   if (kind < 110) {
     const k = random(PLAIN);
     return call(`plain_${k}`, { n: count }, [{ n: count, k, ...caller }]);

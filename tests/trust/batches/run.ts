@@ -1,7 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { createRandom, pick, startFaultProxy, type ServerAddress } from '@svc/testkit';
-import type { DatabaseConnections, Query } from '../../../packages/agent/src/databases/driver/driver.ts';
+import type {
+  DatabaseConnections,
+  Query,
+  TransactionCounts,
+} from '../../../packages/agent/src/databases/driver/driver.ts';
 import {
   configOf,
   openPostgres,
@@ -22,6 +26,7 @@ export interface BatchesReport {
   readonly calls: number;
   readonly outcomes: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
+  readonly transactions: TransactionCounts | undefined;
   readonly seconds: number;
   /** What is wrong, the last of each kind; empty where nothing is. */
   readonly wrong: readonly string[];
@@ -182,10 +187,11 @@ export async function runBatches({
     wrong.set('unavailable', `${unavailable} calls, after ${losses} faults`);
   const left = await leftBehind(() => database.connections, query);
   if (left !== undefined) wrong.set('left', left);
+  const transactions = database.transactions && { ...database.transactions };
   await database.close();
   await network.close();
   await administrator.end();
-  return { calls, outcomes, faults: happened, seconds, wrong: [...wrong.values()] };
+  return { calls, outcomes, faults: happened, transactions, seconds, wrong: [...wrong.values()] };
 }
 
 /** Where the network takes only the first half of a batch, the server itself ends the transaction, after 30 s. */

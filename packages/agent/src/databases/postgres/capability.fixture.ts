@@ -5,9 +5,11 @@ import type {
   AccountFinding,
   AccountNote,
   Database,
+  DatabaseChange,
   Query,
   QueryCall,
   QueryResult,
+  SharingEnded,
   Verification,
 } from '../driver/driver.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
@@ -112,8 +114,11 @@ export interface TestedDatabase extends Database {
   describeAccount(capabilities: readonly Capability[]): Promise<readonly AccountNote[]>;
 }
 
-export function openPostgres(config: PostgresConfig): TestedDatabase {
-  const pool = createPool(config);
+export function openPostgres(
+  config: PostgresConfig,
+  onChange?: (change: DatabaseChange | SharingEnded) => void,
+): TestedDatabase {
+  const pool = createPool(config, onChange);
   return {
     ping: () => ping(pool),
     verify: (capabilities) => verifyCapabilities(pool, capabilities),
@@ -126,6 +131,7 @@ export function openPostgres(config: PostgresConfig): TestedDatabase {
     describeAccount: (capabilities) => describeAccount(pool, capabilities),
     prepare: (verified: PreparedQuery) => createQuery(pool, verified),
     forget: () => {},
+    transactions: pool.sharedCalls.counts,
     get connections() {
       return pool.connections;
     },

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { capabilityOf, callOf, textOfRows } from '../capability.fixture.ts';
+import { ids, inShared, openSharing, sharingCalls } from './sharing.fixture.ts';
+
+const SCHEMA = `
+  create table book (id int primary key, title text not null);
+  insert into book select i, 'book ' || i from generate_series(1, 40) i;
+`;
+const BY_ID = 'select id as a from book where id = :id';
+const WITH_ID = { params: { id: { type: 'integer' } }, trainedBy: { id: 1 } } as const;
+
+describe('calls of one turn that cannot see who calls', () => {
+  test('share a transaction if they are three, and each gets its own answer', async () => {
+    const opened = await openSharing(SCHEMA);
+    const calls = await sharingCalls(opened, BY_ID, WITH_ID);
+    const { transactions } = opened.database;
+    const before = { ...transactions };
+    expect(await calls.together(ids(2))).toEqual(['[{"a":1}]', '[{"a":2}]']);
+    expect(transactions).toEqual({ ...before, own: before.own + 2 });
+    const answers = await inShared(opened, calls, ids(16));
+    expect(answers).toEqual(Array.from({ length: 16 }, (_, index) => `[{"a":${index + 1}}]`));
+    const now = async (): Promise<ReadonlySet<string>> => {
+      const times = await sharingCalls(opened, 'select now()::text as a, :id::int as b', {
+        ...WITH_ID,
+        result: { a: 'string' },
+      });
+      return new Set(await inShared(opened, times, ids(5)));
+    };
+    expect(await now()).toHaveLength(1);
+    expect(opened.ended).toEqual([]);
+  });
+
+  test('are each named by a comment, and the capability is named by it alone', async () => {
+    const opened = await openSharing(SCHEMA);
+    const calls = await sharingCalls(opened, BY_ID, { ...WITH_ID, name: 'by_id' });
+    await inShared(opened, calls, ids(3));
+    const seen = await opened.server.query<{ query: string }>(
+      "select query from pg_stat_activity where datname = current_database() and application_name = 'svc-agent'",
+    );
+    // The last statement is the guard, and the rollback after it.
+    expect(seen.map(({ query }) => query)).toEqual(['rollback']);
+    const prepared = await opened.database.verify([capabilityOf(BY_ID, { ...WITH_ID, name: 'by_id' })]);
+    expect(JSON.stringify(prepared.prepared[0])).toMatch(/"shared":\{"few":"\/\* svc:by_id \*\/ with/);
+  });
+
+  test('go beside one in its own transaction, which fails without harm to them', async () => {
+    const opened = await openSharing(SCHEMA);
+    const calls = await sharingCalls(opened, BY_ID, WITH_ID);
+    const { prepared } = await opened.database.verify([
+      capabilityOf("select (current_setting('svc.api_key_name') || :x)::int as a", {
+        params: { x: { type: 'string' } },
+      }),
+    ]);
+    const [own] = prepared;
+    if (own === undefined) throw new Error('not verified');
+    expect(own.transaction).toEqual({ form: 'own', reason: 'function' });
+    const query = opened.database.prepare(own);
+    const ask = (apiKeyName: string): Promise<string> =>
+      query.run(callOf({ x: '1' }, { apiKeyName })).then(textOfRows, String);
+    for (let round = 0; round < 8; round += 1) await ask('4');
+    const both = await Promise.all([ask('2'), calls.together(ids(3)), ask('3')]);
+    expect(both).toEqual(['[{"a":21}]', ['[{"a":1}]', '[{"a":2}]', '[{"a":3}]'], '[{"a":31}]']);
+    const failing = await Promise.all([ask('x'), calls.together(ids(3)), ask('3')]);
+    expect(failing).toEqual([
+      expect.stringContaining('22P02'),
+      ['[{"a":1}]', '[{"a":2}]', '[{"a":3}]'],
+      '[{"a":31}]',
+    ]);
+  });
+
+  test('that fail together are sent again in their own, and only the fault of one is told', async () => {
+    const opened = await openSharing(SCHEMA);
+    const calls = await sharingCalls(opened, 'select 6 / :id::int as a', WITH_ID);
+    const { transactions } = opened.database;
+    const before = { ...transactions };
+    const asked = [1, 2, 0, 3].map((id) => ({ values: { id } }));
+    expect(await calls.together(asked)).toEqual(['[{"a":6}]', '[{"a":3}]', 'failed', '[{"a":2}]']);
+    expect(transactions.sharedResends - before.sharedResends).toBe(4);
+    expect(transactions.sharedCalls).toBe(before.sharedCalls);
+    // It was the value, so the capability shares as before.
+    expect(await inShared(opened, calls, ids(3))).toEqual(['[{"a":6}]', '[{"a":3}]', '[{"a":2}]']);
+    expect(opened.ended).toEqual([]);
+  });
+
+  test('end alone when their caller gives up or their time is over', async () => {
+    const opened = await openSharing(SCHEMA);
+    const calls = await sharingCalls(
+      opened,
+      'select count(*) as a from book b, book c, book d, book e where b.id <= :id and c.id <= :id and d.id <= :id',
+      WITH_ID,
+    );
+    const caller = new AbortController();
+    const asked = [
+      { values: { id: 1 } },
+      { values: { id: 40 }, changes: { signal: caller.signal } },
+      { values: { id: 1 }, changes: { timeoutMs: 1 } },
+      { values: { id: 2 } },
+    ];
+    const answers = calls.together(asked);
+    caller.abort();
+    const [first, aborted, late, last] = await answers;
+    expect([first, aborted, last]).toEqual(['[{"a":40}]', 'cancelled', '[{"a":320}]']);
+    expect(['timeout', '[{"a":40}]']).toContain(late);
+    await expect.poll(() => opened.database.connections.busy).toBe(0);
+  });
+
+  test('are answered though their connection is killed under them, each once', async () => {
+    const opened = await openSharing(SCHEMA, { maxConnections: 2 });
+    const calls = await sharingCalls(opened, BY_ID, WITH_ID);
+    let over = false;
+    const killing = (async () => {
+      while (!over) {
+        await opened.server.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'svc-agent'",
+        );
+      }
+    })();
+    for (let round = 0; round < 100; round += 1) {
+      const answers = await calls.together(ids(8));
+      expect(answers).toEqual(Array.from({ length: 8 }, (_, index) => `[{"a":${index + 1}}]`));
+    }
+    over = true;
+    await killing;
+    expect(opened.database.transactions.sharedCalls).toBeGreaterThan(0);
+  });
+});
