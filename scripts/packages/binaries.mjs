@@ -6,7 +6,6 @@ import { archive, stage } from './stage.mjs';
 /** The programs with Node.js inside, one executable each, with what it says of itself and what lies beside it. */
 export function makeExecutables({ work, programs, licences, node }) {
   // Without what only a debugger reads, a quarter of it.
-  need('strip');
   const stripped = join(work, 'node');
   run('strip', ['-o', stripped, node.file]);
   return programs.map((program) => {

@@ -14,11 +14,13 @@ const INTEGRITY = {
 /** The first that makes executables by itself. */
 const FIRST_MAJOR = 26;
 
-/** The Node.js that binaries are made with and of: paths of the executable and of its licence, and its `process.versions`. */
+/** The Node.js that binaries are made with, by tar and strip, and of: paths of the executable and of its licence, and its `process.versions`. */
 export async function findNode(given) {
   if (process.platform !== 'linux' || INTEGRITY[process.arch] === undefined) {
     throw new NotMade(`made on Linux (${Object.keys(INTEGRITY).join(', ')}) only`);
   }
+  // Before it is downloaded, so that the same is named whether or not it was downloaded earlier.
+  need('tar', 'strip');
   const node = given === undefined ? await download() : resolve(given);
   const licence = join(dirname(dirname(node)), 'LICENSE');
   if (!existsSync(licence)) throw new NotMade(`there is no licence of Node.js at ${licence}`);

@@ -39,7 +39,7 @@ test('what could not be made is named with the reason, and the rest is made', as
       ...['gateway', 'agent'].map((name) => expect.stringMatching(`^sbom svc-${name}-[^ ]+cdx.json `)),
       ...['binary', 'deb', 'rpm', 'image'].map((kind) => `${kind} NOT MADE: needs`),
     ]);
-    expect(stdout).toMatch(/^binary +NOT MADE: needs tar$/m);
+    expect(stdout).toMatch(/^binary +NOT MADE: needs tar, strip$/m);
     expect(stdout).toMatch(/^image +NOT MADE: needs buildah, tar$/m);
   } finally {
     await temporary.remove();
