@@ -70,7 +70,7 @@ export function describeAvailability(suite: Suite): void {
       const query = await prepare(book);
       await verifier.close();
       await expectBooks(query, 5);
-      const running = slow.run(callOf());
+      const running = slow.run(callOf({}, { timeoutMs: 60_000 }));
       await untilSlow(database, server);
       const closed = database.close();
       await expect(query.run(callOf({ n: 1 }))).rejects.toMatchObject({ kind: 'unavailable' });
