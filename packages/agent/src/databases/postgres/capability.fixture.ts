@@ -121,7 +121,7 @@ export function openPostgres(
   const pool = createPool(config, onChange);
   return {
     ping: () => ping(pool),
-    verify: (capabilities) => verifyCapabilities(pool, capabilities),
+    verify: (capabilities) => verifyCapabilities(pool, capabilities, config.transactions),
     findWarnings: async (capabilities) => [
       ...(await viewWarnings(pool, capabilities)),
       ...(await foreignTableWarnings(pool, capabilities)),

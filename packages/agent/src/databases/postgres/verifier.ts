@@ -29,7 +29,7 @@ export const verifier: Verifier = {
     const pool = createPool(config);
     return {
       ping: () => ping(pool),
-      verify: (capabilities) => verifyCapabilities(pool, capabilities),
+      verify: (capabilities) => verifyCapabilities(pool, capabilities, config.transactions),
       findWarnings: async (capabilities) => [
         ...(await serverWarnings(pool)),
         ...(await viewWarnings(pool, capabilities)),

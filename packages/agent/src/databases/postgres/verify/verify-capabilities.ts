@@ -12,7 +12,7 @@ import { convertColumn } from './types/convert-column.ts';
 import { readPlan } from './functions/known-functions.ts';
 import { emptyRange } from './types/parameter-fit.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
-import { askVolatile, explain, refused, refusedByDatabase, step, type Refusal } from './plan-statement.ts';
+import { askVolatile, refused, refusedByDatabase, step, type Refusal } from './plan-statement.ts';
 import { faultAt, verificationOf, type CheckResult } from '../../sql/fault-at.ts';
 import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import { notNegative, problemOfCount } from '../../sql/row-counts.ts';
@@ -21,6 +21,9 @@ import { readStatement, refusedAsTooDeep, type ReadStatement } from './statement
 import { FEW_ROWS, type BoundParam, type PreparedQuery } from '../execute/prepared-query.ts';
 import { statementsAround, type OutputColumn, type Wrapping } from './wrap-select.ts';
 import { PIN_SEARCH_PATH } from '../execute/own-statements.ts';
+import { BlindCatalog } from './blind/blind-catalog.ts';
+import { judge, otherNames } from './blind/judge.ts';
+import { prove } from './blind/prove.ts';
 import { withGrants } from './grants/missing-grants.ts';
 import {
   learnTypes,
@@ -42,16 +45,20 @@ const READS_ONLY = new Set(['ModifyTable', 'LockRows']);
 export async function verifyCapabilities(
   pool: SessionPool,
   capabilities: readonly Capability[],
+  transactions: 'shared' | 'own' = 'shared',
 ): Promise<Verification<PreparedQuery>> {
   await loadModule();
   const types: TypeCatalog = new Map();
   const dependencies = new DependencyCatalog(pool);
+  const blind = transactions === 'shared' ? new BlindCatalog(pool, dependencies) : undefined;
   const results: CheckResult<PreparedQuery>[] = [];
   for (let start = 0; start < capabilities.length; start += SLICE) {
     const slice = capabilities.slice(start, start + SLICE);
     const statements = slice.map(readCapability);
     try {
-      await dependencies.learn(statements.flatMap((result) => (result.ok ? [result.named] : [])));
+      const named = statements.flatMap((result) => (result.ok ? withOthers(result.named) : []));
+      await dependencies.learn(named);
+      await blind?.learn(named);
     } catch (error) {
       for (const capability of slice) {
         results.push(await withGrants(pool, refusedByDatabase(capability, error), {}));
@@ -66,7 +73,7 @@ export async function verifyCapabilities(
           results[start + index] = { ok: false, faults: result?.faults ?? [] };
           continue;
         }
-        const checked = await check(pool, capability, result, { types, dependencies }).catch(
+        const checked = await check(pool, capability, result, { types, dependencies, blind }).catch(
           (error: unknown) =>
             error instanceof DatabaseError
               ? refusedByDatabase(capability, error)
@@ -103,13 +110,15 @@ function readCapability(capability: Capability): NamingStatement | Refusal {
 interface Known {
   readonly types: TypeCatalog;
   readonly dependencies: DependencyCatalog;
+  /** Undefined if each call has its own transaction in any case. */
+  readonly blind: BlindCatalog | undefined;
 }
 
 async function check(
   pool: SessionPool,
   capability: Capability,
   statement: NamingStatement,
-  { types: catalog, dependencies }: Known,
+  { types: catalog, dependencies, blind }: Known,
 ): Promise<CheckResult<PreparedQuery>> {
   // Before it is prepared: the server reads the statement's literals then, which runs what their types run.
   const before = findReached(dependencies, statement.named, [], capability.allowFunctions);
@@ -136,7 +145,7 @@ async function check(
   const outputTypes = columns
     .filter(({ name }) => isOutput.has(name))
     .map((column) => `${column.dataTypeID}`);
-  const question = dependencies.question([named], outputTypes);
+  const question = dependencies.question(withOthers(named), outputTypes);
   const lookedUp = await step(pool, capability, [
     ...volatility.statements,
     ...(casts.length === 0 ? [] : [titlesStatement(casts)]),
@@ -191,11 +200,23 @@ async function check(
     unlocks: planned.facts.unlocks,
     fewRows: plan.rows <= FEW_ROWS,
   };
-  const own = statementsAround(text, read.inspected.tree, wrapping);
+  const { tree } = read.inspected;
+  const own = statementsAround(text, tree, wrapping);
   if (own === undefined) {
     return refused(capability, 'reaches out of its place in the statement around it: write one plain SELECT');
   }
-  const proven = await step(pool, capability, explain(own.prefix, params.length));
+  await blind?.learn(withOthers(named));
+  const judged = { text, tree, plan, isVolatile, columns, facts: planned.facts };
+  const judgement = blind === undefined ? ({ own: 'off' } as const) : judge(judged, blind);
+  const proven = await prove(pool, {
+    capability,
+    judgement,
+    own,
+    wrapping,
+    text,
+    plan: planned.plan,
+    params: params.length,
+  });
   if (!proven.ok) return proven;
   const counts = countingParams(read);
   const miscounted = capability.params.flatMap(({ name, schema }) => {
@@ -211,12 +232,16 @@ async function check(
   const byName = new Map(params.map(({ param }) => [param.name, param]));
   return {
     ok: true,
-    query: { capability: capability.name, own, params, probes, limits: capability.limits },
+    query: { capability: capability.name, own, ...proven.sharing, params, probes, limits: capability.limits },
     capability: notNegative(
       { ...capability, params: capability.params.map((param) => byName.get(param.name) ?? param) },
       counts,
     ),
   };
+}
+
+function withOthers(named: NamedObjects): readonly NamedObjects[] {
+  return [named, otherNames(named)];
 }
 
 /** The plan shows what of views and implied calls and casts no name in the statement tells. */

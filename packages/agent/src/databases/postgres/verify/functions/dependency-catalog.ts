@@ -186,6 +186,11 @@ export class DependencyCatalog {
     return [...oids].map((oid) => ({ kind: 'operator', oid }));
   }
 
+  /** What names can stand for, on the account's path if they have no schema. Of operators, PostgreSQL's own are left out. */
+  oidsOf(kind: Name['kind'], names: readonly QualifiedName[]): readonly string[] {
+    return this.#oidsOf(inSchemas(kind, names, []));
+  }
+
   #oidsOf(names: readonly Name[]): readonly string[] {
     return names.flatMap((name) => this.#byName.get(keyOf(name)) ?? []);
   }
