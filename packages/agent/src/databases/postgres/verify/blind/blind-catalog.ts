@@ -1,6 +1,6 @@
 import { parseSync } from 'libpg-query';
 import { DatabaseError } from '../../../driver/errors.ts';
-import type { Rows } from '../../connection/pipeline.ts';
+import type { Rows } from '../../connection/statement.ts';
 import { PIN_SEARCH_PATH, runOwnStatements } from '../../execute/own-statements.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import type { DependencyCatalog } from '../functions/dependency-catalog.ts';

@@ -1,4 +1,4 @@
-import type { Statement } from '../../connection/pipeline.ts';
+import type { Statement } from '../../connection/statement.ts';
 import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 
 const IS_OWN = `>= ${FIRST_USER_OID}`;

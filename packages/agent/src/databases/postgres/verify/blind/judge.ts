@@ -3,7 +3,7 @@ import type { OwnReason } from '../../../driver/driver.ts';
 import type { SessionFacts } from '../../connection/database-session.ts';
 import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
-import type { GuardedRelation } from '../../execute/prepared-query.ts';
+import type { GuardedRelation } from '../../connection/unit.ts';
 import { neededObjects } from '../grants/needed-objects.ts';
 import type { QualifiedName } from '../statement/inspect.ts';
 import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';

@@ -1,6 +1,6 @@
 import type { Capability } from '../../../../capabilities/model.ts';
 import type { OwnReason } from '../../../driver/driver.ts';
-import type { Rows } from '../../connection/pipeline.ts';
+import type { Rows } from '../../connection/statement.ts';
 import { PIN_SEARCH_PATH } from '../../execute/own-statements.ts';
 import type { PreparedQuery, Statements } from '../../execute/prepared-query.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
