@@ -57,7 +57,7 @@ function distribute(blind: readonly BlindUnit[], { results, error, idle }: UnitR
   const [guard, end] = results.slice(SET_UP + blind.length);
   if (error !== undefined || !idle || guard === undefined || end === undefined) {
     const failed = { results: setUp, error, idle: false, isVoid: true };
-    const culprit = blind[results.length - SET_UP];
+    const culprit = isLoss(error) ? undefined : blind[results.length - SET_UP];
     // What is no query's fault would come again: another statement has the name of the agent's own.
     if (culprit === undefined && isOwnFault(error)) for (const { call } of blind) call.onTripped(undefined);
     // First, for the first that is told of an error brings the session back in order, and moves the others away.
