@@ -170,15 +170,15 @@ export function nextCall(next: () => number, count: number): KnownCall {
   });
   const one = { n: count, ...caller };
   const kind = random(200);
-  if (kind < 50) {
+  if (kind < 90) {
     const k = random(SHELVED);
     return call(`shelved_${k}`, { n: bucket }, [{ n: bucket, title: `title ${bucket}`, k }]);
   }
-  if (kind < 54) {
+  if (kind < 94) {
     const fails = random(5) === 0;
     return call('shared_fails', { n: fails ? 0 : 2 }, fails ? 'failed' : [{ n: 3 }]);
   }
-  if (kind < 110) {
+  if (kind < 124) {
     const k = random(PLAIN);
     return call(`plain_${k}`, { n: count }, [{ n: count, k, ...caller }]);
   }

@@ -48,6 +48,15 @@ describe('advisory locks that functions take for the session', () => {
     }
   });
 
+  test('are given back though only the search for a further row takes them', async () => {
+    const query = await prepared('select id as a from book where id = 1 or take(id) < 0 order by id');
+    for (let round = 0; round < 8; round += 1) {
+      const { rows } = await query.run(callOf());
+      expect(Buffer.from(rows).toString('utf8')).toBe('[{"a":1}]');
+      expect(await held()).toBe(0);
+    }
+  });
+
   test('are held until all rows have been made', async () => {
     const sql = `select taken.a, l.held from (select max(take(id)) as a from book) taken,
       lateral (select count(*) as held from pg_locks where locktype = 'advisory' and pid = pg_backend_pid() and taken.a > 0) l`;
