@@ -24,6 +24,7 @@ export interface Judged {
   readonly facts: SessionFacts;
 }
 
+const OWN_SCHEMA = 'pg_catalog';
 /** The only volatile function that statements may call and yet be blind. */
 const VOLATILE_CLOCK = 'clock_timestamp';
 
@@ -78,12 +79,16 @@ function relationsOf(
   return found;
 }
 
-/** What has to be learnt of a statement beside what it names: functions that are called without their names. */
+/** What has to be learnt of a statement beside what it names, for what it calls on the pinned path. */
 export function otherNames(named: NamedObjects): NamedObjects {
-  const { attributes, functions } = named;
-  const parts = functions.filter(({ name }) => name === 'extract');
+  const called = [...named.functions, ...named.attributes].map(({ name }) => name);
+  const parts = called.includes('extract') ? ['date_part'] : [];
   return {
-    functions: [...attributes, ...parts.map((name) => ({ ...name, name: 'date_part' }))],
+    functions: [
+      ...[...called, ...parts].map((name) => ({ schema: OWN_SCHEMA, name })),
+      // A column may be a call of the function of its name.
+      ...named.attributes,
+    ],
     attributes: [],
     types: [],
     operators: [],
@@ -107,7 +112,7 @@ function callsAreBlind(uses: Uses, { plan, isVolatile }: Judged, catalog: BlindC
     uses.attributes.every((name) => ownFunctions(name, catalog, 1).every((facts) => isBlind(name, facts))) &&
     implied.every((name) => catalog.functions(name).every((facts) => isOwn(facts) && isBlind(name, facts))) &&
     uses.operators.every((use) => operatorIsBlind(use, catalog)) &&
-    plan.operators.every((name) => operatorIsBlind(operandsUnknown(name), catalog)) &&
+    plan.operators.every((name) => isWholeRow(name) || operatorIsBlind(operandsUnknown(name), catalog)) &&
     uses.keywords.every((keyword) => CLOCK_KEYWORDS.has(keyword))
   );
 }
@@ -124,17 +129,22 @@ function callIsBlind(call: Call, catalog: BlindCatalog): boolean {
   return !areForTexts && functions.every((facts) => isBlind(call, facts));
 }
 
+/** In a plan `b.*` looks like an operator of a schema `b`. */
+function isWholeRow({ schema, name }: QualifiedName): boolean {
+  return schema !== undefined && name === '*';
+}
+
 function isOfCatalog({ schema }: QualifiedName): boolean {
-  return schema === undefined || schema === 'pg_catalog';
+  return schema === undefined || schema === OWN_SCHEMA;
 }
 
 function isOwn({ schema }: Pick<FunctionFacts, 'schema'>): boolean {
-  return schema === 'pg_catalog';
+  return schema === OWN_SCHEMA;
 }
 
 /** Those of pg_catalog that take so many arguments. */
 function ownFunctions(name: QualifiedName, catalog: BlindCatalog, count: number): readonly FunctionFacts[] {
-  return catalog.functions(name).filter((facts) => isOwn(facts) && takes(facts, count));
+  return catalog.functions({ schema: OWN_SCHEMA, name: name.name }).filter((facts) => takes(facts, count));
 }
 
 function takes({ fewest, most }: FunctionFacts, count: number): boolean {
