@@ -145,6 +145,18 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     },
     example: { capability: 'orders_by_status', params: 'status' },
   },
+  sharing_ended: {
+    level: 'warn',
+    when: 'The calls of a capability shared [transactions](capability-file.md#transactions) with others. From now on each has its own, since a relation that it reads has changed: calls might see who calls. No call has failed or was answered wrongly. Once for each capability, until it shares again. The agent verifies it again within a minute.',
+    fields: { capability: 'string: The capability.' },
+    example: { capability: 'find_book' },
+  },
+  sharing_back: {
+    level: 'info',
+    when: 'After `sharing_ended`: the capability was verified again, and its calls may share transactions.',
+    fields: { capability: 'string: The capability.' },
+    example: { capability: 'find_book' },
+  },
   database_lost: {
     level: 'warn',
     when: 'No connection to the database is left, and none can be made. Once for each outage. Also on standard error.',

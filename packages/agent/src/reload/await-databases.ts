@@ -7,7 +7,8 @@ import type { ArrivalOrder, ArrivalReport, UnverifiedDatabase, VerifiedAgent } f
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
 import type { Found } from './found-records.ts';
-import { createReloader, type Reloader, type ReloaderOptions } from './reloader.ts';
+import { keepSharing, type KeepSharing } from './keep-sharing.ts';
+import { createReloader, type Reloader, type ReloaderOptions, type Swapped } from './reloader.ts';
 
 export interface AwaitDatabasesOptions {
   readonly serving: () => VerifiedAgent;
@@ -154,31 +155,46 @@ export function awaitDatabases(options: AwaitDatabasesOptions): AwaitDatabases {
 }
 
 /** What of a running agent is needed to have it serve something else. */
-interface Reloadable extends Pick<ReloaderOptions, 'swap' | 'observe'> {
+interface Reloadable {
   readonly verified: VerifiedAgent;
+  readonly observe: Observe;
+  swap(verified: VerifiedAgent, ended: ReadonlySet<string>): Promise<Swapped>;
+  whenSharingEnds(listener: (capability: string) => void): void;
 }
 
-/** Serves what the files hold when it is asked to, and databases that were away once they answer. */
+interface Reloading extends Pick<Reloader, 'reload' | 'close'> {
+  readonly sharing: Pick<KeepSharing, 'begin' | 'take'>;
+}
+
+/**
+ * Serves what the files hold when it is asked to, databases that were away once they answer, and what is judged again to
+ * share transactions or not.
+ */
 export function createReloading({
   agent,
   check,
   onFound,
 }: { readonly agent: Reloadable } & Pick<ReloaderOptions, 'check'> &
-  Pick<AwaitDatabasesOptions, 'onFound'>): Pick<Reloader, 'reload' | 'close'> {
+  Pick<AwaitDatabasesOptions, 'onFound'>): Reloading {
   const { observe } = agent;
+  const swap = (verified: VerifiedAgent): Promise<Swapped> => agent.swap(verified, sharing.ended);
   const reloader = createReloader({
     check,
     serving: () => agent.verified.config,
     async swap(verified) {
-      const swapped = await agent.swap(verified);
+      const swapped = await swap(verified);
       awaiting.served();
+      sharing.served();
       return swapped;
     },
     observe,
   });
   const awaiting = awaitDatabases({
     serving: () => agent.verified,
-    swap: (verified) => agent.swap(verified),
+    async swap(verified) {
+      await swap(verified);
+      sharing.served();
+    },
     between: (work) => reloader.between(work),
     connect: (config) => driverOf(config.driver).connect(config, () => {}),
     verify: askChildProcess,
@@ -186,10 +202,20 @@ export function createReloading({
     observe,
     random: Math.random,
   });
+  const sharing = keepSharing({
+    serving: () => agent.verified,
+    swap,
+    between: (work) => reloader.between(work),
+    verify: askChildProcess,
+    observe,
+  });
+  agent.whenSharingEnds((capability) => sharing.end(capability));
   return {
+    sharing,
     reload: (trigger) => reloader.reload(trigger),
     close() {
       awaiting.close();
+      sharing.close();
       reloader.close();
     },
   };

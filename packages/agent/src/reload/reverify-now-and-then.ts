@@ -2,9 +2,10 @@ import { UNNAMED } from '../capabilities/database-names.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { isDatabaseAway } from '../databases/driver/errors.ts';
 import { askChildProcess } from '../start-up/child-process.ts';
-import type { VerifiedAgent } from '../start-up/report.ts';
+import type { ReverifyReport, VerifiedAgent } from '../start-up/report.ts';
 import type { Observe } from '../telemetry/events.ts';
 import { textsOf, unexpected } from './fault-texts.ts';
+import type { KeepSharing } from './keep-sharing.ts';
 
 /** Without capabilities that wait for their database. */
 function whatWasVerified({ config, prepared, unverified }: VerifiedAgent): AgentConfig {
@@ -21,8 +22,15 @@ function whatWasVerified({ config, prepared, unverified }: VerifiedAgent): Agent
 /** How often a change of the interval is noticed. */
 const LOOK_MS = 1000;
 
-/** Verifies again what is served, as often as its file says. Reports what does not pass any more, and changes nothing. */
-export function reverifyNowAndThen(serving: () => VerifiedAgent, observe: Observe): { close(): void } {
+/**
+ * Verifies again what is served, as often as its file says. Reports what does not pass any more, and changes nothing but
+ * which calls share transactions.
+ */
+export function reverifyNowAndThen(
+  serving: () => VerifiedAgent,
+  observe: Observe,
+  sharing: Pick<KeepSharing, 'begin' | 'take'>,
+): { close(): void } {
   const closing = new AbortController();
   let timer: NodeJS.Timeout;
   let lastAt = performance.now();
@@ -32,28 +40,30 @@ export function reverifyNowAndThen(serving: () => VerifiedAgent, observe: Observ
   }
 
   async function look(): Promise<void> {
-    const verified = serving();
+    const begun = sharing.begin();
+    const { verified } = begun;
     const { reverifyMs } = verified.config.runtime;
     const startedAt = performance.now();
     if (reverifyMs === undefined || startedAt < lastAt + reverifyMs) return;
     const config = whatWasVerified(verified);
-    const faults = await verify(config);
+    const { faults, prepared } = await verify(config);
     lastAt = performance.now();
     // A reload meanwhile has just verified everything.
-    if (closing.signal.aborted || serving() !== verified) return;
+    if (closing.signal.aborted || serving().config !== verified.config) return;
     const duration_ms = Math.round(lastAt - startedAt);
     // The loss of a database is reported elsewhere, and tells nothing about what it holds.
     const drifted = faults.filter((fault) => !isDatabaseAway(fault));
     if (drifted.length > 0) observe({ event: 'drift', ...textsOf(drifted), duration_ms });
     else if (faults.length === 0)
       observe({ event: 'reverified', capabilities: config.capabilities.length, duration_ms });
+    await sharing.take(begun, prepared);
   }
 
-  async function verify(config: AgentConfig): Promise<Parameters<typeof textsOf>[0]> {
+  async function verify(config: AgentConfig): Promise<ReverifyReport> {
     try {
-      return (await askChildProcess({ reverify: config }, closing.signal)).faults;
+      return await askChildProcess({ reverify: config }, closing.signal);
     } catch (error) {
-      return [unexpected(error)];
+      return { faults: [unexpected(error)], prepared: [] };
     }
   }
 

@@ -274,12 +274,12 @@ export async function reverify({ reverify: config }: ReverifyOrder): Promise<Rev
   const databases = verifier.open(config.databases);
   try {
     const away = await databases.ping();
-    const { faults } = await databases.verify(
+    const { faults, prepared } = await databases.verify(
       config.capabilities.filter(({ database = UNNAMED }) => !away.has(database)),
     );
-    return { faults: [...away.values(), ...faults] };
+    return { faults: [...away.values(), ...faults], prepared };
   } catch (error) {
-    return { faults: [databaseFault(error)] };
+    return { faults: [databaseFault(error)], prepared: [] };
   } finally {
     await databases.close();
   }

@@ -28,9 +28,11 @@ export interface ReverifyOrder {
   readonly reverify: AgentConfig;
 }
 
-/** Empty if everything still passes. */
 export interface ReverifyReport {
+  /** Empty if everything still passes. */
   readonly faults: readonly VerificationFault[];
+  /** One for each capability that passes. */
+  readonly prepared: readonly PreparedCapability[];
 }
 
 /** Databases that could not be verified before, and answer now. */

@@ -39,6 +39,10 @@ export type AgentEvent =
   | KeysEvent
   /** An enum has other labels than at the start; the schema that callers see still has the old ones. */
   | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
+  /** Its calls have their own transactions from now on, since a relation that it reads has changed: see `SharingEnded`. */
+  | { readonly event: 'sharing_ended'; readonly capability: string }
+  /** After that: it has been verified again, and its calls may share transactions. */
+  | { readonly event: 'sharing_back'; readonly capability: string }
   | {
       readonly event: 'database_lost';
       /** Absent in this and other events if the file names no databases. */

@@ -129,6 +129,18 @@ test('a lost database is reported on the terminal without database text, and its
   ]);
 });
 
+test('the end of sharing and its return are told in the log alone', async () => {
+  const log = open();
+  log.observe({ event: 'sharing_ended', capability: 'find_book' });
+  log.observe({ event: 'sharing_back', capability: 'find_book' });
+  await log.close();
+  expect(said).toEqual([]);
+  expect(await records()).toMatchObject([
+    { level: 'warn', event: 'sharing_ended', capability: 'find_book' },
+    { level: 'info', event: 'sharing_back', capability: 'find_book' },
+  ]);
+});
+
 describe('logging.max_files and max_size', () => {
   test.each([
     [1, ['svc-agent.log']],

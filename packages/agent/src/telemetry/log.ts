@@ -103,6 +103,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'connected':
     case 'call':
     case 'database_back':
+    case 'sharing_back':
     case 'reloaded':
     case 'reverified':
     case 'shutting_down':
@@ -117,6 +118,7 @@ function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'links_short':
     case 'keys_fetch_failed':
     case 'labels_changed':
+    case 'sharing_ended':
     case 'drift':
     case 'startup_warning':
     case 'database_lost':

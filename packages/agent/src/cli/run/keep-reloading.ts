@@ -70,7 +70,7 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
     },
   });
   const watching = watch ? watchFiles({ checked: () => checked, onChange: reloadChanged }) : undefined;
-  const reverifying = reverifyNowAndThen(() => agent.verified, observe);
+  const reverifying = reverifyNowAndThen(() => agent.verified, observe, reloading.sharing);
   return {
     reload: () => void reloading.reload('SIGHUP'),
     close() {
