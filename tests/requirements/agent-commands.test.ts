@@ -292,7 +292,7 @@ capabilities:
       ...account.map(({ problem, remedy }) => `account: ${problem}; to fix it: ${remedy}`),
       ...(details === undefined ? [] : [`Details: ${details}`]),
     ];
-    const others = /^(?:offline: |database: answers)/;
+    const others = /^(?:offline: |database: answers|transactions: )/;
     const lines = text.stdout.trimEnd().split('\n');
     expect(told.toSorted()).toEqual(lines.filter((line) => !others.test(line)).toSorted());
   });

@@ -1,7 +1,7 @@
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 import { EXIT, type CommandInput, type ExitCode } from '../command.ts';
 import { withCheckedFile } from '../with-checked-file.ts';
-import { jsonReport, textReport } from './check-report.ts';
+import { jsonReport, textReport, transactionsOf } from './check-report.ts';
 
 /** `svc-agent check`: checks the capability file and prints a report. */
 export async function checkCommand({ given, file, json, log }: CommandInput): Promise<ExitCode> {
@@ -18,7 +18,7 @@ export async function checkCommand({ given, file, json, log }: CommandInput): Pr
     async ({ outcome, refuse }) => {
       report.warned(outcome.warnings);
       if (outcome.step === 'readable') return EXIT.fine;
-      report.verified(outcome.findings, outcome.notes);
+      report.verified(outcome.findings, outcome.notes, transactionsOf(outcome.verified));
       const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings, 'this report');
       return faults.length > 0 ? refuse(faults) : EXIT.fine;
     },

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import type { OwnReason } from '../../databases/driver/driver.ts';
 import type { IdentitySummary } from '../../start-up/report.ts';
 import type { WordsPlace } from '../command-log.ts';
-import { jsonReport, textReport, type CheckReport } from './check-report.ts';
+import { jsonReport, textReport, transactionsOf, type CheckReport } from './check-report.ts';
 
 const UNREADABLE = { path: '', message: 'cannot be read' };
 const FAULTS = [
@@ -11,6 +12,11 @@ const FAULTS = [
 const IDENTITY = { accepts_keys: false, issuers: [], capabilities: 0 };
 const FINDINGS = [{ problem: 'may write', remedy: 'REVOKE INSERT' }];
 
+const TRANSACTIONS = [
+  { capability: 'a', form: 'shared' },
+  { capability: 'b', form: 'own', reason: 'function' },
+] as const;
+
 const CASES: readonly (readonly [title: string, offline: boolean, say: (report: CheckReport) => void])[] = [
   [
     'a sound file',
@@ -19,6 +25,15 @@ const CASES: readonly (readonly [title: string, offline: boolean, say: (report: 
       report.wellFormed({ capabilities: 1 });
       report.warned([]);
       report.verified([]);
+    },
+  ],
+  [
+    'calls that share transactions, and calls that do not',
+    false,
+    (report) => {
+      report.wellFormed({ capabilities: 2 });
+      report.warned([]);
+      report.verified([], [], TRANSACTIONS);
     },
   ],
   [
@@ -126,6 +141,7 @@ interface JsonReport {
   readonly log?: string;
   readonly details?: string;
   readonly account: readonly { readonly problem: string; readonly remedy: string }[];
+  readonly transactions?: typeof TRANSACTIONS;
 }
 
 interface JsonFault {
@@ -173,7 +189,17 @@ test.each(CASES.flatMap((each) => [[...each, PIPED] as const, [...each, LOGGED] 
     const json = written(jsonReport, [title, offline, say], words);
     expect(json.indexOf('\n')).toBe(json.length - 1);
     const report: JsonReport = JSON.parse(json);
-    const { capabilities: count, identity, workers, faults, warnings, log, details = log, account } = report;
+    const {
+      capabilities: count,
+      identity,
+      workers,
+      faults,
+      warnings,
+      log,
+      details = log,
+      account,
+      transactions,
+    } = report;
     expect(report).toMatchObject({ ok: faults.length === 0, file: 'a.yaml', offline });
     const told = [
       ...(count === undefined
@@ -187,7 +213,9 @@ test.each(CASES.flatMap((each) => [[...each, PIPED] as const, [...each, LOGGED] 
       ...warnings.map((warning) => lineOf(warning, 'warning: ')),
       ...account.map(({ problem, remedy }) => `account: ${problem}; to fix it: ${remedy}`),
       ...(details === undefined ? [] : [`Details: ${details}`]),
+      ...(transactions === undefined ? [] : ['transactions: 1 may be shared, 1 is its own: b (function)']),
     ];
+    if (transactions !== undefined) expect(transactions).toEqual(TRANSACTIONS);
     const others = /^(?:offline: |database: answers)/;
     expect(told.toSorted()).toEqual(lines.filter((line) => !others.test(line)).toSorted());
   },
@@ -216,4 +244,41 @@ test.each([
   // Nothing is kept back of what the database says nothing of.
   const shown = ['', false, (report: CheckReport) => report.refused(FAULTS.slice(1))] as const;
   expect(written(textReport, shown, words)).not.toContain('Details');
+});
+
+const shared = { capability: 's', form: 'shared' } as const;
+const own = (capability: string, reason: OwnReason) => ({ capability, form: 'own', reason }) as const;
+const manyOwn = (count: number): readonly ReturnType<typeof own>[] =>
+  Array.from({ length: count }, (_, index) => own(`c${index}`, 'row_security'));
+const TEN = manyOwn(10)
+  .map(({ capability }) => `${capability} (row_security)`)
+  .join(', ');
+
+test.each([
+  ['3 may be shared', [shared, shared, shared]],
+  [
+    '1 may be shared, 2 are their own: a (row_security), b (off)',
+    [own('a', 'row_security'), shared, own('b', 'off')],
+  ],
+  ['0 may be shared, 1 is its own: a (pooler)', [own('a', 'pooler')]],
+  [`1 may be shared, 10 are their own: ${TEN}`, [shared, ...manyOwn(10)]],
+  [`1 may be shared, 14 are their own: ${TEN} and 4 more`, [shared, ...manyOwn(14)]],
+  ['all 2 are their own, as the file says by `transactions: own`', [own('a', 'off'), own('b', 'off')]],
+])('tells people of transactions: %s', (expected, transactions) => {
+  const say = (report: CheckReport): void => report.verified([], [], transactions);
+  expect(written(textReport, ['', false, say], PIPED)).toContain(`\ntransactions: ${expected}\n`);
+});
+
+test('transactions are in the order of the file, without capabilities of engines that share none', () => {
+  const config = { capabilities: ['b', 'lite', 'a'].map((name) => ({ name })) };
+  const prepared = [
+    { capability: 'a', transaction: { form: 'own', reason: 'index' } },
+    { capability: 'lite' },
+    { capability: 'b', transaction: { form: 'shared' } },
+  ] as const;
+  expect(transactionsOf({ config, prepared })).toEqual([
+    { capability: 'b', form: 'shared' },
+    { capability: 'a', form: 'own', reason: 'index' },
+  ]);
+  expect(transactionsOf({ config, prepared: prepared.slice(1, 2) })).toBeUndefined();
 });

@@ -1,5 +1,6 @@
 import { counted, printable } from '@svc/edge';
 import type { Fault } from '../../capabilities/fault.ts';
+import type { PreparedCapability, TransactionForm } from '../../databases/driver/driver.ts';
 import type { VerificationFault } from '../../databases/driver/errors.ts';
 import type { IdentitySummary, WellFormed } from '../../start-up/report.ts';
 import { detailsFields, detailsOf, type WordsPlace } from '../command-log.ts';
@@ -22,10 +23,17 @@ type Note = Pick<Finding, 'database'> & {
   readonly remedy?: string;
 };
 
+/** How the calls of a capability run. */
+type Transaction = { readonly capability: string } & TransactionForm;
+
 export interface CheckReport {
   wellFormed(file: Pick<WellFormed, 'capabilities' | 'identity' | 'workers' | 'databases'>): void;
   /** The database answers, and every capability has passed. */
-  verified(findings: readonly Finding[], notes?: readonly Note[]): void;
+  verified(
+    findings: readonly Finding[],
+    notes?: readonly Note[],
+    transactions?: readonly Transaction[],
+  ): void;
   warned(warnings: readonly Fault[]): void;
   refused(faults: readonly VerificationFault[]): void;
   /** To be called last. */
@@ -59,10 +67,11 @@ export function textReport(
         output.write('offline: tables, columns, types and functions are checked with the database only\n');
       }
     },
-    verified(findings, notes = []) {
+    verified(findings, notes = [], transactions) {
       said.push(...findings);
       const who = names === undefined ? 'database: answers' : `databases: ${names.join(', ')} answer`;
       output.write(`${who}; every capability only reads and yields what it declares\n`);
+      if (transactions !== undefined) output.write(`transactions: ${meaningOfTransactions(transactions)}\n`);
       for (const { database, problem, remedy, detail } of findings) {
         const whose = database === undefined ? 'account' : `account of ${database}`;
         output.write(`${whose}: ${problem}; to fix it: ${remedy}\n`);
@@ -98,15 +107,17 @@ export function jsonReport(
   let known = {};
   let account: readonly Finding[] = [];
   let notes: readonly Note[] | undefined;
+  let transactions: readonly Transaction[] | undefined;
   let warnings: readonly Fault[] = [];
   let faults: readonly VerificationFault[] = [];
   return {
     wellFormed({ capabilities, identity, workers, databases }) {
       known = { capabilities, identity, workers, databases };
     },
-    verified(findings, told) {
+    verified(findings, told, forms) {
       account = findings;
       notes = told;
+      transactions = forms;
     },
     warned(found) {
       warnings = found;
@@ -125,6 +136,7 @@ export function jsonReport(
         ...detailsFields([...account, ...faults], words),
         account: account.map(({ database, problem, remedy }) => ({ database, problem, remedy })),
         notes,
+        transactions,
       };
       output.write(`${JSON.stringify(report)}\n`);
     },
@@ -140,4 +152,36 @@ function meaningOf({ trust, accepts_keys, max_age_s, issuers, capabilities }: Id
     ...(max_age_s === undefined ? [] : [`tokens are at most ${max_age_s} s old`]),
     `${counted(capabilities, 'capability takes', 'capabilities take')} something from the caller`,
   ].join('; ');
+}
+
+/** In the order of the file; undefined if no capability is on an engine with shared transactions. */
+export function transactionsOf({
+  config,
+  prepared,
+}: {
+  readonly config: { readonly capabilities: readonly { readonly name: string }[] };
+  readonly prepared: readonly PreparedCapability[];
+}): readonly Transaction[] | undefined {
+  const forms = new Map(prepared.map(({ capability, transaction }) => [capability, transaction]));
+  const found = config.capabilities.flatMap(({ name }): Transaction[] => {
+    const form = forms.get(name);
+    return form === undefined ? [] : [{ capability: name, ...form }];
+  });
+  return found.length === 0 ? undefined : found;
+}
+
+const OWN_NAMED_MAX = 10;
+
+function meaningOfTransactions(transactions: readonly Transaction[]): string {
+  const own = transactions.flatMap((each) => (each.form === 'own' ? [each] : []));
+  const shared = transactions.length - own.length;
+  // Their names would tell nothing.
+  if (own.length === transactions.length && own.every(({ reason }) => reason === 'off'))
+    return `all ${own.length} are their own, as the file says by \`transactions: own\``;
+  const may = `${shared} may be shared`;
+  if (own.length === 0) return may;
+  const named = own.slice(0, OWN_NAMED_MAX).map(({ capability, reason }) => `${capability} (${reason})`);
+  const more = own.length - named.length;
+  const names = `${named.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  return `${may}, ${own.length} ${own.length === 1 ? 'is its' : 'are their'} own: ${names}`;
 }
