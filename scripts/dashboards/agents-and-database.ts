@@ -126,6 +126,15 @@ export const AGENTS_AND_DATABASE: DashboardParts = {
       'Calls that wait for a connection': lines('short', 'Above 0 for minutes: the pool is used up.', {
         '{{instance}}': q.value('svc_agent_database_waiting_calls', byInstance),
       }),
+      Transactions: lines(
+        'ops',
+        'Transactions in PostgreSQL, of one call or shared by several, and the calls that shared ones answered. Calls sent again are those of shared transactions that answered none: `sharing_ended` records name capabilities whose tables have changed.',
+        {
+          '{{form}} {{instance}}': q.rate('svc_agent_transactions_total', { by: ['instance', 'form'] }),
+          'calls answered by shared {{instance}}': q.rate('svc_agent_shared_calls_total', byInstance),
+          'calls sent again {{instance}}': q.rate('svc_agent_shared_resends_total', byInstance),
+        },
+      ),
     },
     'Links to gateways': {
       Links: lines(

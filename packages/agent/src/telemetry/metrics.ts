@@ -1,5 +1,5 @@
 import type { AddDuration, MetricsRegister, Sample } from '@svc/edge';
-import type { Database } from '../databases/driver/driver.ts';
+import type { Database, TransactionCounts } from '../databases/driver/driver.ts';
 import type { Observe } from './events.ts';
 
 /** Read at each scrape, so that calls pay nothing for it. */
@@ -18,7 +18,7 @@ export interface AgentState {
   readonly workerRestarts?: (() => number) | undefined;
 }
 
-type DatabaseState = Pick<Database, 'connections' | 'isUp'>;
+type DatabaseState = Pick<Database, 'connections' | 'isUp' | 'transactions'>;
 
 interface Series {
   readonly addDuration: AddDuration;
@@ -53,6 +53,15 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
       labelsOf(name),
       read(database, name),
     ]);
+  }
+
+  /** Databases of engines without shared transactions have no samples. */
+  function ofTransactions(
+    read: (counts: TransactionCounts, labels: readonly string[]) => readonly Sample[],
+  ): readonly Sample[] {
+    return Array.from(state.databases(), ([name, { transactions }]) =>
+      transactions === undefined ? [] : read(transactions, labelsOf(name)),
+    ).flat();
   }
 
   function seriesOf(capability: string): Series {
@@ -193,6 +202,28 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
     'svc_agent_database_waiting_calls',
     'Calls that wait for a connection to the database.',
     () => ofEach(({ connections }) => connections.waiting),
+    ofDatabase,
+  );
+  counter(
+    'svc_agent_transactions_total',
+    'Transactions in the database: own, of one call, or shared by several; with PostgreSQL only.',
+    () =>
+      ofTransactions(({ own, shared }, labels) => [
+        [[...labels, 'own'], own],
+        [[...labels, 'shared'], shared],
+      ]),
+    [...ofDatabase, 'form'],
+  );
+  counter(
+    'svc_agent_shared_calls_total',
+    'Calls that a shared transaction answered; with PostgreSQL only.',
+    () => ofTransactions(({ sharedCalls }, labels) => [[labels, sharedCalls]]),
+    ofDatabase,
+  );
+  counter(
+    'svc_agent_shared_resends_total',
+    'Calls that were sent again in an own transaction, since the shared one answered none; with PostgreSQL only.',
+    () => ofTransactions(({ sharedResends }, labels) => [[labels, sharedResends]]),
     ofDatabase,
   );
   counter(

@@ -22,6 +22,17 @@ test('a reading has one sample for each combination of labels that there is now'
   expect(await linesOf(register, 'm{')).toEqual(lines.slice(1));
 });
 
+test('a reading without labels has no sample while there is none', async () => {
+  const register = await createMetricsRegister();
+  let samples: readonly Sample[] = [];
+  register.addReading({ name: 'm', type: 'counter', labels: [], help: 'Help.' }, () => samples);
+  expect(await linesOf(register, 'm ')).toEqual([]);
+  samples = [[[], 3]];
+  expect(await linesOf(register, 'm ')).toEqual(['m 3']);
+  samples = [];
+  expect(await linesOf(register, 'm ')).toEqual([]);
+});
+
 test('durations are milliseconds, a bound belongs to its own bucket', async () => {
   const register = await createMetricsRegister();
   const durationsOf = register.addDurations({ name: 'd', type: 'histogram', labels: ['l'], help: 'Help.' });

@@ -92,8 +92,13 @@ export async function createMetricsRegister(hasExemplars = false): Promise<Metri
       const collect = (): void => {
         instrument.reset();
         const reading = read();
-        if (typeof reading === 'number') instrument.inc(reading);
-        else for (const [labels, value] of reading) instrument.inc(named(metric, labels), value);
+        if (typeof reading === 'number') {
+          instrument.inc(reading);
+          return;
+        }
+        // Without labels, 0 would stand for a sample that is not there.
+        if (metric.labels.length === 0) instrument.remove();
+        for (const [labels, value] of reading) instrument.inc(named(metric, labels), value);
       };
       const options = { ...optionsOf(metric), collect };
       const instrument = metric.type === 'counter' ? new Counter(options) : new Gauge(options);
