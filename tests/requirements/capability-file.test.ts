@@ -274,6 +274,23 @@ describe('database', () => {
   );
 });
 
+test(
+  'transactions are shared or own, with postgres alone',
+  { tags: ['file:database.transactions'] },
+  async () => {
+    for (const transactions of ['own', 'shared', undefined]) {
+      expect((await station.check({ database: { transactions } })).code).toBe(0);
+    }
+    const wrong = await station.check({ database: { transactions: 'none' } });
+    expect(wrong).toMatchObject({ code: 2, text: expect.stringContaining('must be one of shared, own') });
+    const other = await station.check({ database: { driver: 'mariadb', transactions: 'own' } });
+    expect(other.code).toBe(2);
+    expect(other.text).toMatch(
+      /:\d+:\d+ {2}database\.transactions: unknown key; .*`transactions` is only for postgres: remove it, or set `driver: postgres`$/m,
+    );
+  },
+);
+
 describe('how much at once', () => {
   const sleep = {
     sql: 'select pg_sleep(30)::text as slept',

@@ -41,6 +41,7 @@ export const requirements: readonly Requirement[] = [
     'database.sslmode': 'disable, prefer (default), require, verify-full',
     'database.ssl_root_cert': 'certificates that the database is checked with',
     'database.max_connections': 'connections at most; default 10',
+    'database.transactions': 'shared (default) or own; only for postgres',
     'database.require_readonly_account': 'an account that can write fails the start',
     identity: 'whom the agent believes who calls: tokens that it verifies itself, or the gateway',
     'logging.output': 'the log of the running agent goes to standard output; default a file',
