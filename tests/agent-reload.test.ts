@@ -123,6 +123,15 @@ describe('SIGHUP', () => {
     expect(told).toMatchObject([{ event: 'startup_warning', path: 'capabilities.added.params.size' }]);
   });
 
+  test('takes up how transactions run with the same connections', { tags: ['reload:database'] }, async () => {
+    const own = it.head.replace('driver: postgres', 'driver: postgres\n  transactions: own');
+    for (const head of [own, it.head]) {
+      const record = await it.reload(LIMITS + edition(4), head);
+      expect(record).toMatchObject({ event: 'reloaded', database_changed: false, links_replaced: 0 });
+      expect(await it.edition()).toBe('4');
+    }
+  });
+
   test.each([
     ['away', (head: string) => head.replace(/^ {2}port: \d+$/m, '  port: 1')],
     [

@@ -272,7 +272,7 @@ describe('after known requests', () => {
 
   test('names of the service are made alike, and each is explained', () => {
     const ours = [...gateway, ...agent].filter(([name]) => name.startsWith('svc_'));
-    expect(ours).toHaveLength(35);
+    expect(ours).toHaveLength(38);
     for (const [name, { type, help }] of ours) {
       expect(name).toMatch(/^svc_(gateway|agent)(_[a-z]+)+$/);
       expect(name.endsWith('_total')).toBe(type === 'counter');

@@ -64,6 +64,20 @@ test('a reload that fails closes the databases that it has opened', async () => 
   expect([...isOpen]).toEqual(['']);
 });
 
+test('another way to run transactions needs no other connection', async () => {
+  const { serving: served, isOpen } = await serving(['']);
+  const own = verified(['']);
+  const databases = Object.fromEntries(
+    Object.entries(own.config.databases).map(([name, each]) => [
+      name,
+      { ...each, transactions: 'own' as const },
+    ]),
+  );
+  const swapped = await served.swap({ ...own, config: { ...own.config, databases } });
+  expect(swapped.databaseChanged).toBe(false);
+  expect([...isOpen]).toEqual(['']);
+});
+
 test('a reload whose capabilities cannot be served closes the databases that it has opened', async () => {
   const { serving: served, isOpen } = await serving([]);
   const position = { line: 1, column: 1 };
