@@ -147,7 +147,7 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
   },
   sharing_ended: {
     level: 'warn',
-    when: 'The calls of a capability shared [transactions](capability-file.md#transactions) with others. From now on each has its own, since a relation that it reads has changed: calls might see who calls. No call has failed or was answered wrongly. Once for each capability, until it shares again. The agent verifies it again within a minute.',
+    when: 'The calls of a capability shared [transactions](capability-file.md#transactions) with others. From now on each has its own, since a table that it reads has changed, or a function has replaced a statement of the agent on its connection: calls might see who calls. No call has failed or was answered wrongly. Once for each capability, until it shares again. The agent verifies it again within a minute.',
     fields: { capability: 'string: The capability.' },
     example: { capability: 'find_book' },
   },
