@@ -501,6 +501,8 @@ export const requirements: readonly Requirement[] = [
     shutting_down: 'at SIGTERM and SIGINT',
     database_lost: 'once for each outage of the database, and one short line on standard error',
     database_back: 'once at its end',
+    sharing_ended: 'once for each capability whose calls may no longer share transactions',
+    sharing_back: 'once it was verified again and may',
     'agent-file':
       'the agent logs the same way to its file, and short lines without database detail to standard error',
     rotation: 'by size, with a bounded number of files',
@@ -519,6 +521,7 @@ export const requirements: readonly Requirement[] = [
     valkey: 'whether Valkey answers, and what became of leases',
     pool: 'connections to the database',
     database: 'whether the database can be reached',
+    transactions: 'own and shared ones, calls that shared ones answered, and calls sent again',
     process: 'process metrics on both sides',
     conventions: 'a linter of metrics finds nothing',
     canary: 'no secret and no submitted value',
