@@ -27,9 +27,10 @@ export function describeAvailability(suite: Suite): void {
     test('are made when they are needed, counted, and never more than may be', async () => {
       const { database, prepare } = await open(2);
       // The first call has to last until the second connection is made, which takes long on a busy machine.
-      const query = await prepare(capabilityOf(dialect.slow(500)));
+      const slow = await prepare(capabilityOf(dialect.slow(1000)));
+      const query = await prepare(book);
       expect(database.connections).toEqual(NONE);
-      const calls = numbers(3).map(() => query.run(callOf({}, { timeoutMs: 60_000 })));
+      const calls = [slow, slow, query].map((each) => each.run(callOf({ n: 1 }, { timeoutMs: 60_000 })));
       await expect
         .poll(() => database.connections, { interval: 5 })
         .toEqual({ ...NONE, busy: 2, waiting: 1 });

@@ -51,7 +51,8 @@ export function describeDriver(
         return shared;
       },
       open: async (maxConnections) => {
-        const tested = await openDriver(driver, connect, suite.server, maxConnections);
+        const { verifier } = suite.shared();
+        const tested = await openDriver(driver, connect, suite.server, maxConnections, verifier);
         onTestFinished(tested.close);
         return tested;
       },

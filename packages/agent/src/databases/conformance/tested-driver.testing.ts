@@ -27,7 +27,7 @@ export interface Suite {
   readonly server: TestServer;
   /** The driver, opened once with four connections for all tests that do not mind what ran on them before. */
   readonly shared: () => TestedDriver;
-  /** Opens the driver for the running test, at whose end it is closed. */
+  /** Opens what runs for the running test, at whose end it is closed; what verifies is that of `shared`. */
   readonly open: (maxConnections: number) => Promise<TestedDriver>;
 }
 
@@ -58,10 +58,11 @@ export async function openDriver(
   connect: Connect,
   { reader }: Pick<TestServer, 'reader'>,
   maxConnections: number,
+  shared?: VerifierDatabase,
 ): Promise<TestedDriver> {
   // Both are handed from the start-up process to the agent.
   const config = structuredClone(configOf(driver, reader, maxConnections));
-  const verifier = (await driver.loadVerifier()).open(config);
+  const verifier = shared ?? (await driver.loadVerifier()).open(config);
   const changes: DatabaseChange[] = [];
   const database = await connect(config, (change) => {
     if ('isUp' in change) changes.push(change);
@@ -85,7 +86,7 @@ export async function openDriver(
       return textOf(rows);
     },
     close: async () => {
-      await Promise.all([verifier.close(), database.close()]);
+      await Promise.all([...(shared === undefined ? [verifier.close()] : []), database.close()]);
     },
   };
 }
