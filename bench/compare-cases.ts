@@ -166,7 +166,6 @@ export async function pgbenchCase(
         seconds: calls / perSecond,
         p50Ms: Number.NaN,
         p99Ms: Number.NaN,
-        generatorMicroseconds: Number.NaN,
       };
     },
   };

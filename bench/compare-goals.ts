@@ -1,131 +1,93 @@
-import { figureOf, findCase, type Figure } from './compare-figures.ts';
+import {
+  FIGURES,
+  findCase,
+  LABELS,
+  LIST,
+  POINT,
+  POINT_ALONE,
+  POINT_MCP,
+  ratioOf,
+  type Figure,
+  type Subject,
+} from './compare-figures.ts';
 import type { MeasuredCase } from './compare-measure.ts';
+import type { Counted } from './compare-counted.ts';
 import type { ContestantName } from './contestants/contestant.ts';
-import { REVISIONS } from './contestants/faces.ts';
-import { spread, spreadOfRatios, type Spread } from './report/statistics.ts';
-
-type Bound = { readonly least: number } | { readonly most: number };
-
-interface Wanted {
-  readonly workload: string;
-  readonly face: string;
-  /** What is called, e.g. `one row, REST at 32`. */
-  readonly title: string;
-  readonly bounds: readonly { readonly figure: Figure; readonly bound: Bound }[];
-}
+import { verdict, type Bound, type Estimate, type Verdict } from './report/statistics.ts';
 
 export interface JudgedGoal {
-  readonly against: ContestantName | undefined;
-  /** An aim is shown like a goal, and nothing fails when it is missed. */
-  readonly kind: 'goal' | 'aim';
   readonly title: string;
-  readonly figure: Figure | 'memoryMegabytes';
+  readonly to?: ContestantName;
+  readonly unit: 'x' | 'a call' | 'MB';
   readonly bound: Bound;
-  /** Ratios are taken within each round. Undefined when it was not measured. */
-  readonly measured: Spread | undefined;
-  readonly isMet: boolean | undefined;
+  /** Low and high are the median where it was counted once. Undefined when it was not measured. */
+  readonly measured: Estimate | undefined;
+  readonly verdict: Verdict | 'not measured';
 }
 
-function least(figure: Figure, least: number): Wanted['bounds'][number] {
-  return { figure, bound: { least } };
+interface RatioGoal {
+  readonly subject: Subject;
+  readonly to: ContestantName;
+  readonly ours?: ContestantName;
+  readonly bounds: Readonly<Partial<Record<Figure, number>>>;
 }
 
-function most(figure: Figure, most: number): Wanted['bounds'][number] {
-  return { figure, bound: { most } };
-}
+const FIGURE_ORDER = ['throughput', 'cpu', 'withDatabase', 'p50'] as const;
 
-function oneRow(connections: number, bounds: Wanted['bounds']): Wanted {
-  const title = `one row, REST at ${connections}`;
-  return { workload: `point-${connections}`, face: 'REST', title, bounds };
-}
-
-function oneRowByMcp(bounds: Wanted['bounds']): readonly Wanted[] {
-  return REVISIONS.map((revision) => {
-    const face = `MCP ${revision}`;
-    return { workload: 'point-mcp', face, title: `one row, ${face} at 32`, bounds };
-  });
-}
-
-function hundredRows(bounds: Wanted['bounds']): Wanted {
-  return { workload: 'list', face: 'REST', title: '100 rows, REST at 32', bounds };
-}
-
-/** What one would run instead comes first; the others have half the hops, or check nothing. */
-const GOALS: readonly {
-  readonly against: ContestantName;
-  readonly kind: JudgedGoal['kind'];
-  readonly wanted: readonly Wanted[];
-}[] = [
-  {
-    against: 'same-topology',
-    kind: 'goal',
-    wanted: [
-      oneRow(32, [least('throughput', 2), most('cpu', 0.4)]),
-      ...oneRowByMcp([least('throughput', 2)]),
-      hundredRows([least('throughput', 2.5)]),
-      oneRow(1, [most('p50', 0.7)]),
-    ],
-  },
-  {
-    against: 'toolbox',
-    kind: 'aim',
-    wanted: [
-      oneRow(32, [least('throughput', 1.3), most('cpu', 0.65), most('withDatabase', 0.75)]),
-      ...oneRowByMcp([least('throughput', 1.5), most('cpu', 0.5)]),
-      hundredRows([least('throughput', 2), most('cpu', 0.25)]),
-      oneRow(1, [most('p50', 1.25)]),
-      oneRow(64, [most('p99', 1)]),
-    ],
-  },
-  {
-    against: 'fastify',
-    kind: 'aim',
-    wanted: [oneRow(32, [least('throughput', 1.1), most('withDatabase', 0.95)])],
-  },
+/** Throughput is to be that many times the other's at least, everything else at most. */
+const RATIOS: readonly RatioGoal[] = [
+  { subject: POINT, to: 'svc-before', bounds: { throughput: 1.15, cpu: 0.9, withDatabase: 0.75 } },
+  { subject: POINT, to: 'svc-before', ours: 'svc-own', bounds: { withDatabase: 0.88 } },
+  { subject: POINT, to: 'same-topology', bounds: { throughput: 1.8, cpu: 0.36, withDatabase: 0.42 } },
+  { subject: POINT, to: 'toolbox', bounds: { throughput: 1.1, cpu: 0.85, withDatabase: 0.8 } },
+  ...POINT_MCP.map((subject): RatioGoal => ({
+    subject,
+    to: 'toolbox',
+    bounds: { throughput: 1.5, cpu: 0.65, withDatabase: 0.66 },
+  })),
+  { subject: LIST, to: 'toolbox', bounds: { throughput: 1.4, cpu: 0.35, withDatabase: 0.7 } },
+  { subject: POINT, to: 'fastify', bounds: { throughput: 1, withDatabase: 0.9 } },
+  { subject: POINT_ALONE, to: 'svc-before', bounds: { p50: 1.1 } },
+  { subject: POINT_ALONE, to: 'toolbox', bounds: { p50: 2 } },
 ];
 
-const MEMORY_MEGABYTES = 180;
-
-export function judgeGoals(cases: readonly MeasuredCase[]): readonly JudgedGoal[] {
+export function judgeGoals(cases: readonly MeasuredCase[], counted: Counted): readonly JudgedGoal[] {
+  const { memory, rollbacks, agentWrites } = counted;
   return [
-    ...GOALS.flatMap(({ against, kind, wanted }) =>
-      wanted.flatMap(({ workload, face, title, bounds }) =>
-        bounds.map(({ figure, bound }) => {
-          const of = (contestant: ContestantName): readonly number[] =>
-            figureOf(figure, findCase(cases, workload, contestant, face));
-          return judged({ against, kind, title, figure, bound }, spreadOfRatios(of('svc'), of(against)));
-        }),
-      ),
+    ...RATIOS.flatMap(({ subject, to, ours = 'svc', bounds }) =>
+      FIGURE_ORDER.flatMap((figure) => {
+        const wanted = bounds[figure];
+        if (wanted === undefined) return [];
+        const measured = ratioOf(figure, findCase(cases, subject, ours), findCase(cases, subject, to));
+        const title = `${subject.title}${ours === 'svc' ? '' : `, ${LABELS[ours]}`}: ${FIGURES[figure].title}`;
+        const bound = figure === 'throughput' ? { least: wanted } : { most: wanted };
+        return [judged({ title, to, unit: 'x', bound }, measured)];
+      }),
+    ),
+    judged({ title: `${POINT.title}: rollbacks`, unit: 'a call', bound: { most: 0.4 } }, exactly(rollbacks)),
+    judged(
+      { title: `${POINT.title}: writes of the agent`, unit: 'a call', bound: { most: 0.25 } },
+      exactly(agentWrites),
     ),
     judged(
-      {
-        against: undefined,
-        kind: 'goal',
-        title: 'gateway and agent, after load',
-        figure: 'memoryMegabytes',
-        bound: { most: MEMORY_MEGABYTES },
-      },
-      memoryOf(cases),
+      { title: 'private memory of the gateway', unit: 'MB', bound: { most: 85 } },
+      exactly(memory.svc?.['gateway']),
+    ),
+    judged(
+      { title: 'private memory of the agent', unit: 'MB', bound: { most: 55 } },
+      exactly(memory.svc?.['agent']),
     ),
   ];
 }
 
-/** Of each round, the most that any workload left: what one leaves behind is there in the next. */
-function memoryOf(cases: readonly MeasuredCase[]): Spread | undefined {
-  const ours = cases.filter(({ name }) => name === 'svc');
-  const rounds = ours[0]?.rounds ?? [];
-  return spread(
-    rounds.map((_, round) => Math.max(...ours.flatMap((each) => each.rounds[round]?.memoryMegabytes ?? []))),
-  );
+function judged(goal: Omit<JudgedGoal, 'measured' | 'verdict'>, measured: Estimate | undefined): JudgedGoal {
+  return {
+    ...goal,
+    measured,
+    verdict: measured === undefined ? 'not measured' : verdict(measured, goal.bound),
+  };
 }
 
-function judged(goal: Omit<JudgedGoal, 'measured' | 'isMet'>, measured: Spread | undefined): JudgedGoal {
-  const { bound } = goal;
-  const isMet =
-    measured === undefined
-      ? undefined
-      : 'least' in bound
-        ? measured.median >= bound.least
-        : measured.median <= bound.most;
-  return { ...goal, measured, isMet };
+function exactly(value: number | undefined): Estimate | undefined {
+  return value === undefined ? undefined : { median: value, low: value, high: value };
 }

@@ -1,35 +1,55 @@
 import { code, table } from '../scripts/docs/markdown.ts';
-import { FIGURES, findCase, LABELS, labelOfCase, medianOf, ratioOf, type Figure } from './compare-figures.ts';
+import type { Counted } from './compare-counted.ts';
+import {
+  COMPARED,
+  FIGURES,
+  findCase,
+  INSTEAD,
+  labelOfCase,
+  LABELS,
+  LIST,
+  medianOf,
+  POINT,
+  POINT_ALONE,
+  POINT_MCP,
+  validSlots,
+  type Figure,
+  type Ratio,
+} from './compare-figures.ts';
 import type { JudgedGoal } from './compare-goals.ts';
-import type { Measured, MeasuredCase } from './compare-measure.ts';
-import type { Contestant } from './contestants/contestant.ts';
-import { REVISIONS } from './contestants/faces.ts';
+import type { MeasuredCase, Rounds, Slot } from './compare-measure.ts';
+import type { Contestant, ContestantName } from './contestants/contestant.ts';
 import type { Machine } from './report/machine.ts';
 import { barChart, lineChart, type BarGroup } from './report/plot.ts';
-import { fixed } from './report/statistics.ts';
+import { estimate, fixed, type Estimate } from './report/statistics.ts';
 
 /** All that a run has found out: docs/performance/bench.json, and what tables and charts are made from. */
 export interface CompareDocument {
   readonly machine: Machine;
-  readonly run: {
+  readonly run: Rounds & {
     /** Of this service, with the commit where that is known. */
     readonly version: string;
-    readonly rounds: number;
-    readonly seconds: number;
+    /** As `2026-01-31 14:05 UTC`. */
+    readonly started: string;
     readonly databaseConnections: number;
   };
   readonly contestants: readonly Pick<Contestant, 'name' | 'title' | 'settings'>[];
+  readonly ratios: readonly Ratio[];
   readonly goals: readonly JudgedGoal[];
+  readonly counted: Counted;
   readonly cases: readonly MeasuredCase[];
 }
 
-export function documentText(document: CompareDocument): string {
-  const text = JSON.stringify(
-    document,
-    (_, value: unknown) => (typeof value === 'number' ? rounded(value) : value),
-    2,
+/** With a line for each slot. */
+export function documentText({ cases, ...others }: CompareDocument): string {
+  const lines = cases.map(
+    ({ slots, ...each }) => `${json(each).slice(0, -1)},"slots":[\n${slots.map(json).join(',\n')}\n]}`,
   );
-  return `${text}\n`;
+  return `${json(others).slice(0, -1)},"cases":[\n${lines.join(',\n')}\n]}\n`;
+}
+
+function json(value: object): string {
+  return JSON.stringify(value, (_, each: unknown) => (typeof each === 'number' ? rounded(each) : each));
 }
 
 /** Six digits say more than any of these figures knows. */
@@ -37,152 +57,190 @@ function rounded(value: number): number | null {
   return Number.isFinite(value) ? Number(value.toPrecision(6)) : null;
 }
 
+/** What `documentText` has written. */
+export function readDocument(text: string): CompareDocument {
+  return JSON.parse(text, (_, value: unknown) => (value === null ? Number.NaN : value));
+}
+
 /** Pages of docs/, each with its parts between markers of these names. */
 export const PAGES: Readonly<
   Record<string, Readonly<Record<string, (document: CompareDocument) => string>>>
 > = {
-  'performance.md': { summary },
-  'performance/details.md': { run, goals, figures, 'node-versions': nodeVersions },
+  'performance.md': { headline, second: (document) => second(document), summary, verdicts },
+  'performance/details.md': { run, goals, figures },
 };
 
 export function compareReport(document: CompareDocument): string {
-  return `${[run, figures, goals].map((part) => part(document)).join('\n\n')}\n`;
+  return `${[headline, summary, run, figures, goals].map((part) => part(document)).join('\n\n')}\n`;
 }
 
-/** What one would run instead, in the order of the page. */
-const INSTEAD = ['same-topology', 'toolbox', 'fastify'] as const;
+/** What leads the page: the first figure of the first row, and what else one asks first. */
+function headline({ cases, ratios, machine, run }: CompareDocument): string {
+  const ours = (figure: Figure, subject = POINT): string => {
+    const found = findCase(cases, subject, 'svc');
+    return found === undefined ? '-' : amount(figure, found);
+  };
+  const to = ratios
+    .filter(({ workload, figure }) => workload === POINT.workload && figure === 'withDatabase')
+    .map(({ to, measured }) => `${times(measured)} that of ${THE[to] ?? LABELS[to]}`);
+  return [
+    `**A call that reads one row takes ${ours('withDatabase')} of CPU with the database: ${to.join(', ')}.**`,
+    `The service's own processes take ${ours('cpu')} of it. ${machine.cores} cores, which load, service and database`,
+    `share, answer ${ours('throughput')} at 32 connections. A single call takes ${ours('p50', POINT_ALONE)} at the`,
+    `median. Measured with the packaged executables of svc ${run.version} (Node.js ${machine.node}), ${run.started};`,
+    `in brackets, the ${INTERVAL}.`,
+  ].join(' ');
+}
 
-const COMPARED: readonly {
-  readonly title: string;
-  readonly workload: string;
-  readonly face: string;
-  readonly figures: readonly Figure[];
-}[] = [
-  {
-    title: 'one row, REST, 32 connections',
-    workload: 'point-32',
-    face: 'REST',
-    figures: ['throughput', 'cpu', 'withDatabase'],
-  },
-  ...REVISIONS.map((revision) => ({
-    title: `one row, MCP ${revision}, 32 connections`,
-    workload: 'point-mcp',
-    face: `MCP ${revision}`,
-    figures: ['throughput', 'cpu', 'withDatabase'] as const,
-  })),
-  {
-    title: '100 rows, REST, 32 connections',
-    workload: 'list',
-    face: 'REST',
-    figures: ['throughput', 'cpu', 'withDatabase'],
-  },
-  { title: 'one row, REST, one call at a time', workload: 'point-1', face: 'REST', figures: ['p50'] },
-  { title: 'one row, REST, 64 connections', workload: 'point-64', face: 'REST', figures: ['p99'] },
-];
+const INTERVAL = 'interval that holds the true median in 95 of 100 such runs';
+const THE: Readonly<Partial<Record<ContestantName, string>>> = {
+  'same-topology': 'the same topology',
+  'svc-before': 'the release before',
+};
 
-/** Ours as a multiple of each other's. */
-function summary({ machine, run, cases }: CompareDocument): string {
-  const rows = COMPARED.flatMap(({ title, workload, face, figures }) => {
-    const ours = findCase(cases, workload, 'svc', face);
-    return figures.map((figure, at) => [
-      at === 0 ? title : '',
-      FIGURES[figure].title,
-      ...INSTEAD.map((name) => times(ratioOf(figure, ours, findCase(cases, workload, name, face)))),
-    ]);
-  });
-  const memory = (name: (typeof INSTEAD)[number] | 'svc'): number =>
-    Math.max(
-      ...cases
-        .filter((each) => each.name === name)
-        .map((each) => medianOf(each, (round) => round.memoryMegabytes)),
-    );
-  const memories = INSTEAD.map((name) =>
-    Number.isFinite(memory(name)) ? `${whole(memory('svc'))} to ${whole(memory(name))} MB` : '-',
+/** Ours, and as a multiple of each other's. */
+function summary({ cases, ratios, counted: { memory } }: CompareDocument): string {
+  const rows = COMPARED.flatMap(({ subject, figures }) =>
+    figures.map((figure, at) => {
+      const ours = findCase(cases, subject, 'svc');
+      const to = INSTEAD.map((name) => {
+        const found = ratios.find(
+          (each) => each.title === subject.title && each.figure === figure && each.to === name,
+        );
+        return found === undefined ? '-' : times(found.measured);
+      });
+      const title = at === 0 ? subject.title : '';
+      return [title, FIGURES[figure].title, ours === undefined ? '-' : amount(figure, ours), ...to];
+    }),
   );
-  const place = `svc ${run.version} on Node.js ${machine.node}, ${machine.date}, ${machine.cores} cores for everything:`;
+  const megabytes = (name: ContestantName): string => {
+    const each = Object.values(memory[name] ?? {});
+    return each.length === 0
+      ? '-'
+      : `${fixed(
+          each.reduce((sum, value) => sum + value),
+          0,
+        )} MB`;
+  };
   const columns = INSTEAD.map((name) => `to ${LABELS[name]}`);
-  const comparison = table(
-    ['svc', '', ...columns],
-    [...rows, ['the most after load', 'memory', ...memories]],
+  return table(
+    ['', '', 'svc', ...columns],
+    [...rows, ['after load', 'private memory', megabytes('svc'), ...INSTEAD.map(megabytes)]],
   );
-  return `${place}\n\n${comparison}`;
 }
 
-function run({ machine, run, contestants }: CompareDocument): string {
-  const { date, cores, cpu, memoryGigabytes, kernel, node, postgres, wrk } = machine;
+/** Whether another run agrees: the median of each ratio lies within the interval of the kept one. */
+export function second(kept: CompareDocument, again?: CompareDocument): string {
+  if (again === undefined) return 'No second run has been made of these figures.';
+  const outside = again.ratios.filter((ratio) => {
+    const { measured } = kept.ratios.find((each) => isSame(each, ratio)) ?? {};
+    return (
+      measured !== undefined &&
+      !(measured.low <= ratio.measured.median && ratio.measured.median <= measured.high)
+    );
+  });
+  const run = `[A second run](performance/bench-second.json), of svc ${again.run.version}, ${again.run.started},`;
+  if (outside.length === 0) {
+    return `${run} agrees: the median of each ratio lies within the interval shown here.`;
+  }
+  const lines = outside.map(
+    ({ title, figure, to, measured }) =>
+      `- ${title}, ${FIGURES[figure].title} to ${LABELS[to]}: ${times(measured)}`,
+  );
+  return `${run} does not agree in ${outside.length} of ${again.ratios.length} ratios, whose medians lie outside the intervals shown here:\n\n${lines.join('\n')}`;
+}
+
+function isSame(one: Ratio, other: Ratio): boolean {
+  return one.title === other.title && one.figure === other.figure && one.to === other.to;
+}
+
+/** How many goals are met; those that are not, by name. */
+function verdicts({ goals }: CompareDocument): string {
+  const counts = (['met', 'open', 'missed', 'not measured'] as const)
+    .map((word) => ({ word, count: goals.filter(({ verdict }) => verdict === word).length }))
+    .filter(({ count }) => count > 0);
+  const lines = goals
+    .filter(({ verdict }) => verdict === 'open' || verdict === 'missed')
+    .map((goal) => `- ${goal.verdict}: ${goalTitle(goal)} ${wanted(goal)}: ${measuredOf(goal)}`);
+  return [
+    `Of ${goals.length} goals: ${counts.map(({ word, count }) => `${count} ${word}`).join(', ')}.`,
+    ...lines,
+  ]
+    .join('\n')
+    .replace('\n', '\n\n');
+}
+
+function run({ machine, run, contestants, cases }: CompareDocument): string {
+  const { cores, cpu, memoryGigabytes, kernel, node, postgres, wrk } = machine;
+  const slots = cases.flatMap((each) => each.slots);
+  const valid = cases.flatMap(validSlots);
   const facts = [
-    `svc ${run.version}, measured on ${date}: ${cores} cores (${cpu}), ${memoryGigabytes} GB, Linux ${kernel}`,
+    `svc ${run.version}, measured on ${run.started}: ${cores} cores (${cpu}), ${memoryGigabytes} GB, Linux ${kernel}`,
     `Node.js ${node}, PostgreSQL ${postgres}, wrk ${wrk}`,
-    `${run.rounds} rounds of ${run.seconds} s for each line below, at most ${run.databaseConnections} database connections for each contestant`,
+    `${run.rounds} rounds, a slot of ${run.seconds} s in each for each line below, in an order drawn with seed ${run.seed}`,
+    `${slots.length} slots, of which ${slots.length - valid.length} were void`,
+    `At most ${run.databaseConnections} database connections for each contestant`,
   ];
   const settings = contestants.map(({ title, settings }) => `- ${title}: ${code(settings)}`);
   return `${facts.join('. ')}.\n\n${settings.join('\n')}`;
 }
 
 function goals({ goals }: CompareDocument): string {
-  const rows = goals.map((goal) => {
-    const { against, measured } = goal;
-    const { wanted, median, range, verdict } = goalCells(goal);
-    const known = measured === undefined ? ['', ''] : [median, range];
-    return [against === undefined ? '' : LABELS[against], goalTitle(goal), wanted, ...known, verdict];
-  });
-  return table(['to', 'what', 'wanted', 'measured', 'least to most', ''], rows);
+  const rows = goals.map((goal) => [goalTitle(goal), wanted(goal), measuredOf(goal), goal.verdict]);
+  return table(['', 'wanted', 'measured', ''], rows);
 }
 
-function figures({ cases }: CompareDocument): string {
+function goalTitle({ title, to }: JudgedGoal): string {
+  return to === undefined ? title : `to ${LABELS[to]}: ${title}`;
+}
+
+function wanted({ bound, unit }: JudgedGoal): string {
+  return 'least' in bound ? `>= ${bound.least} ${unit}` : `<= ${bound.most} ${unit}`;
+}
+
+function measuredOf({ measured, unit }: JudgedGoal): string {
+  if (measured === undefined) return '';
+  if (unit === 'x') return times(measured);
+  return `${fixed(measured.median, unit === 'MB' ? 0 : 2)} ${unit}`;
+}
+
+function figures({ cases, contestants, counted: { memory } }: CompareDocument): string {
   const rows = cases.map((each) => {
-    const cell = (figure: (round: Measured) => number, digits = 0): string =>
-      grouped(medianOf(each, figure), digits);
+    const cell = (of: (slot: Slot) => number, digits = 0): string => grouped(medianOf(each, of), digits);
     const label = labelOfCase(each);
     const parts = cpuOfEach(each);
     return [
       `${each.title}: ${each.name === 'svc' ? `**${label}**` : label}`,
+      cell(FIGURES.withDatabase.of),
+      cell(FIGURES.cpu.of) + (parts === '' ? '' : ` (${parts})`),
+      cell((slot) => slot.databaseMicroseconds),
       cell(FIGURES.throughput.of),
       cell(FIGURES.p50.of, 2),
       cell(FIGURES.p99.of, 2),
-      cell(FIGURES.cpu.of) + (parts === '' ? '' : ` (${parts})`),
-      cell((round) => round.databaseMicroseconds),
-      cell(FIGURES.withDatabase.of),
-      cell((round) => round.generatorMicroseconds),
-      cell((round) => round.memoryMegabytes),
+      cell((slot) => slot.generatorMicroseconds),
     ];
   });
-  const head = ['', 'calls/s', 'p50 ms', 'p99 ms', 'CPU us', 'database us', 'both us', 'load us', 'MB'];
+  const head = ['', 'both us', 'CPU us', 'database us', 'calls/s', 'p50 ms', 'p99 ms', 'load us'];
+  const memoryRows = contestants.map(({ name, title }) => [
+    title,
+    Object.entries(memory[name] ?? {})
+      .map(([process, megabytes]) => `${process} ${fixed(megabytes, 0)}`)
+      .join(' + '),
+  ]);
   const failed = cases.map(failures).filter((line) => line !== '');
   const failedText =
     failed.length === 0 ? 'No call failed.' : failed.map((line) => `- ${code(line)}`).join('\n');
-  return `${table(head, rows)}\n\n${failedText}`;
-}
-
-/** Ours on each Node.js, in one run. */
-function nodeVersions({ cases }: CompareDocument): string {
-  const others = cases.filter(({ name }) => name === 'svc-other-node');
-  if (others.length === 0) return 'This run had one Node.js only.';
-  const workloads = new Set(others.map(({ workload }) => workload));
-  const rows = cases
-    .filter((each) => each.name.startsWith('svc') && workloads.has(each.workload))
-    .map((each) => {
-      const first = findCase(cases, each.workload, 'svc', each.face);
-      return [
-        `${each.title}: ${each.contestant}`,
-        `${grouped(medianOf(each, FIGURES.throughput.of), 0)} (${times(ratioOf('throughput', each, first))})`,
-        grouped(medianOf(each, FIGURES.p50.of), 2),
-        `${whole(medianOf(each, FIGURES.cpu.of))} (${times(ratioOf('cpu', each, first))})`,
-        cpuOfEach(each),
-        whole(medianOf(each, (round) => round.memoryMegabytes)),
-      ];
-    });
-  return table(['', 'calls/s', 'p50 ms', 'CPU us', 'gateway + agent', 'MB'], rows);
+  return `${table(head, rows)}\n\n${failedText}\n\n${table(['', 'private memory, MB'], memoryRows)}`;
 }
 
 /** Of each of its programs; empty if there is only one. */
 function cpuOfEach(each: MeasuredCase): string {
-  const programs = Object.keys(each.rounds[0]?.processes ?? {});
+  const programs = Object.keys(each.slots[0]?.processes ?? {});
   if (programs.length < 2) return '';
   return programs
     .map((program) =>
       fixed(
-        medianOf(each, ({ processes }) => processes[program]?.cpuMicroseconds ?? Number.NaN),
+        medianOf(each, ({ processes }) => processes[program] ?? Number.NaN),
         0,
       ),
     )
@@ -191,43 +249,34 @@ function cpuOfEach(each: MeasuredCase): string {
 
 /** A line; empty if no call failed. */
 function failures(each: MeasuredCase): string {
-  const sum = (figure: (round: Measured) => number): number =>
-    each.rounds.reduce((total, round) => total + figure(round), 0);
-  const failed = sum((round) => round.failed);
+  const sum = (of: (slot: Slot) => number): number => each.slots.reduce((total, slot) => total + of(slot), 0);
+  const failed = sum((slot) => slot.failed);
   if (failed === 0) return '';
-  const example = each.rounds.find(({ failure }) => failure !== '')?.failure ?? '';
-  const calls = failed + sum((round) => round.calls);
+  const example = each.slots.find(({ failure }) => failure !== '')?.failure ?? '';
+  const calls = failed + sum((slot) => slot.calls);
   return `${each.workload}, ${labelOfCase(each)}: ${failed} of ${calls} calls failed: ${example}`;
 }
 
-function goalTitle({ title, figure }: JudgedGoal): string {
-  return `${title}: ${figure === 'memoryMegabytes' ? 'memory' : FIGURES[figure].title}`;
+const UNITS: Readonly<Record<Figure, readonly [unit: string, digits: number]>> = {
+  withDatabase: ['us', 0],
+  cpu: ['us', 0],
+  throughput: ['calls/s', 0],
+  p50: ['ms', 2],
+  p99: ['ms', 2],
+};
+
+/** Of one of ours, with its interval. */
+function amount(figure: Figure, measured: MeasuredCase): string {
+  const { median, low, high } = estimate(validSlots(measured).map(FIGURES[figure].of)) ?? NOTHING;
+  const [unit, digits] = UNITS[figure];
+  const [middle, ...ends] = [median, low, high].map((value) => grouped(value, digits) || '-');
+  return `${middle} ${unit} (${ends.join(' to ')})`;
 }
 
-function goalCells({ figure, kind, bound, measured, isMet }: JudgedGoal): {
-  readonly wanted: string;
-  readonly median: string;
-  readonly range: string;
-  readonly verdict: string;
-} {
-  const [unit, digits] = figure === 'memoryMegabytes' ? ['MB', 0] : ['x', 2];
-  const [sign, value] = 'least' in bound ? ['>=', bound.least] : ['<=', bound.most];
-  const { median, least, most } = measured ?? { median: Number.NaN, least: Number.NaN, most: Number.NaN };
-  const word = isMet === undefined ? 'not measured' : isMet ? 'met' : 'missed';
-  return {
-    wanted: `${sign} ${value} ${unit}`,
-    median: `${fixed(median, digits)} ${unit}`,
-    range: `${fixed(least, digits)} to ${fixed(most, digits)}`,
-    verdict: kind === 'aim' ? `${word} (an aim)` : word,
-  };
-}
+const NOTHING: Estimate = { median: Number.NaN, low: Number.NaN, high: Number.NaN };
 
-function times(ratio: number): string {
-  return Number.isNaN(ratio) ? '-' : `${ratio.toFixed(2)} x`;
-}
-
-function whole(value: number): string {
-  return grouped(value, 0);
+function times({ median, low, high }: Estimate): string {
+  return `${fixed(median, 2)} x (${fixed(low, 2)} to ${fixed(high, 2)})`;
 }
 
 function grouped(value: number, digits: number): string {
@@ -236,25 +285,25 @@ function grouped(value: number, digits: number): string {
 }
 
 /** Ours is drawn first. */
-const CHARTED = ['svc', ...INSTEAD] as const;
+const CHARTED = ['svc', 'same-topology', 'toolbox', 'fastify'] as const;
 
 const AT_32 = [
-  { title: 'One row, REST', workload: 'point-32', face: 'REST' },
-  { title: 'One row, MCP', workload: 'point-mcp', face: 'MCP 2025-11-25' },
-  { title: '100 rows, REST', workload: 'list', face: 'REST' },
+  { ...POINT, title: 'One row, REST' },
+  ...POINT_MCP.slice(0, 1).map((subject) => ({ ...subject, title: 'One row, MCP' })),
+  { ...LIST, title: '100 rows, REST' },
 ];
-const ALONE = [{ title: 'One row, REST', workload: 'point-1', face: 'REST' }];
-const CONNECTIONS = [1, 32, 64, 128];
+const ALONE = [{ ...POINT_ALONE, title: 'One row, REST' }];
+const CONNECTIONS = [1, 32, 128];
 
-type Reader = (round: Measured) => number;
+type Reader = (slot: Slot) => number;
 
-/** File names and SVG documents, of medians of the rounds. */
+/** File names and SVG documents, of the medians. */
 export function charts({ cases }: CompareDocument): Readonly<Record<string, string>> {
   const bars = (chosen: typeof AT_32, value: Reader, more?: Reader): readonly BarGroup[] =>
-    chosen.map(({ title, workload, face }) => ({
-      title,
+    chosen.map((subject) => ({
+      title: subject.title,
       bars: CHARTED.flatMap((name) => {
-        const found = findCase(cases, workload, name, face);
+        const found = findCase(cases, subject, name);
         if (found === undefined) return [];
         const second = more === undefined ? 0 : medianOf(found, more);
         return { label: LABELS[name], value: medianOf(found, value), more: second, ours: name === 'svc' };
@@ -285,7 +334,7 @@ export function charts({ cases }: CompareDocument): Readonly<Record<string, stri
       series: CHARTED.map((name) => ({
         label: LABELS[name],
         points: CONNECTIONS.flatMap((x) => {
-          const found = findCase(cases, `point-${x}`, name, 'REST');
+          const found = findCase(cases, { workload: `point-${x}`, face: 'REST' }, name);
           return found === undefined ? [] : [{ x, y: medianOf(found, FIGURES.throughput.of) }];
         }),
       })).filter(({ points }) => points.length > 0),

@@ -11,8 +11,10 @@ export interface Workload {
   readonly contestants: readonly ContestantName[];
 }
 
-const REST = ['svc', 'same-topology', 'toolbox', 'fastify'] as const;
-const MCP = ['svc', 'same-topology', 'toolbox'] as const;
+/** All of ours have the same workloads: what code has seen decides how it is compiled. */
+const OURS = ['svc', 'svc-again', 'svc-own', 'svc-before'] as const;
+const MCP = [...OURS, 'same-topology', 'toolbox'] as const;
+const REST = [...MCP, 'fastify'] as const;
 
 function point(connections: number, further: readonly ContestantName[] = []): Workload {
   return {
@@ -26,9 +28,8 @@ function point(connections: number, further: readonly ContestantName[] = []): Wo
 }
 
 export const WORKLOADS: readonly Workload[] = [
-  point(1, ['svc-other-node']),
-  point(32, ['svc-other-node', 'node-http', 'pgbench']),
-  point(64),
+  point(1),
+  point(32, ['node-http', 'pgbench']),
   point(128),
   {
     name: 'point-mcp',
@@ -44,14 +45,6 @@ export const WORKLOADS: readonly Workload[] = [
     query: 'list',
     kind: 'rest',
     connections: 32,
-    contestants: [...REST, 'svc-other-node'],
-  },
-  {
-    name: 'list-mcp',
-    title: '100 rows, MCP tools/call, 32 connections',
-    query: 'list',
-    kind: 'mcp',
-    connections: 32,
-    contestants: ['svc', 'toolbox'],
+    contestants: REST,
   },
 ];

@@ -1,13 +1,29 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createReleasers, startPostgres, type Postgres, type Releasers } from '@svc/testkit';
+import {
+  createReleasers,
+  startPostgres,
+  type Executables,
+  type Postgres,
+  type Releasers,
+} from '@svc/testkit';
 import { stopRequest } from '../examples/start-stop-request.ts';
 import { replacePart } from '../scripts/docs/markdown.ts';
 import { answerOf, casesOf, checkAnswers, pgbenchCase, whyNoPgbench, type Case } from './compare-cases.ts';
+import { count } from './compare-counted.ts';
+import { LABELS, pageRatios, whyNotQuiet } from './compare-figures.ts';
 import { judgeGoals } from './compare-goals.ts';
 import { measure } from './compare-measure.ts';
-import { charts, compareReport, documentText, PAGES, type CompareDocument } from './compare-report.ts';
+import {
+  charts,
+  compareReport,
+  documentText,
+  PAGES,
+  readDocument,
+  second,
+  type CompareDocument,
+} from './compare-report.ts';
 import { WORKLOADS } from './compare-workloads.ts';
 import { BOOKS_DATABASE, BOOKS_SQL } from './contestants/books.ts';
 import {
@@ -17,8 +33,9 @@ import {
   type ContestantName,
 } from './contestants/contestant.ts';
 import { installPeers } from './contestants/install-peers.ts';
-import { OWN_NODE } from './contestants/node-executable.ts';
+import type { NodeExecutable } from './contestants/node-executable.ts';
 import { startFastify, startNodeHttp } from './contestants/node-servers.ts';
+import { packageExecutables, RELEASE_BEFORE, releaseBefore } from './contestants/packaged.ts';
 import { startSameTopology, whyNoSameTopology } from './contestants/same-topology/same-topology.ts';
 import { startSvc } from './contestants/svc.ts';
 import { postgresSource, startToolbox, whyNoToolbox } from './contestants/toolbox.ts';
@@ -26,38 +43,44 @@ import { whyNoLoad } from './load/wrk.ts';
 import { machine, version } from './report/machine.ts';
 import { readOptions, say } from './report/options.ts';
 
-const USAGE = `Usage: npm run bench [-- --rounds N --seconds S --only NAME,... --node PATH --json --write]
+const USAGE = `Usage: npm run bench [-- --rounds N --seconds S --seed N --only NAME,... --json --write --second]
 
-Measures this service beside the same topology built from nginx, ssh and MCP Toolbox, beside MCP Toolbox as it is, a
-hand-written Fastify service, a bare node:http server and pgbench, in interleaved rounds, and judges the goals. Wants a
-quiet machine with Linux, wrk, nginx and OpenSSH's server; the peers are installed the first time. Some ten minutes, and
-a minute more for each further Node.js.
+Measures the packaged executables of this service, twice, beside the release before, the same topology built from nginx, ssh
+and MCP Toolbox, MCP Toolbox as it is, a hand-written Fastify service, a bare node:http server and pgbench, in rounds whose
+order is drawn, and judges the goals. Wants a quiet machine with Linux, wrk, nginx and OpenSSH's server; the peers are
+installed, and the release before is packaged, the first time. Some twenty minutes.
 
-  --rounds N    rounds, whose medians are shown (default 5)
-  --seconds S   of each measurement (default 3)
+  --rounds N    rounds; ratios are taken within each, and their median is shown with an interval that holds the true one in
+                95 of 100 runs (default 20; fewer than 6 have no interval)
+  --seconds S   of each measurement (default 1)
+  --seed N      draws the order of the measurements (default: another each time)
   --only ...    these contestants and workloads only:
                   ${CONTESTANTS.join(', ')}
                   ${WORKLOADS.map(({ name }) => name).join(', ')}
-  --node PATH   runs the service and the peers in Node.js with this executable, instead of the one that runs this; given
-                more than once, the service is also measured with each further one
   --json        print the results as JSON, instead of the tables
-  --write       write docs/performance/bench.json, the charts and the tables of details.md beside it, and the table of
+  --write       write docs/performance/bench.json, the charts and the tables of details.md beside it, and the figures of
                 docs/performance.md; not with --only
+  --second      write docs/performance/bench-second.json, and to docs/performance.md whether this run agrees with the one
+                that --write has written; not with --only
 
-Ends with 0 when every goal that was measured is met, whatever becomes of the aims; 1 when one is missed or something
-failed; 2 for wrong usage or a missing program.
+A measurement is void if processes that have no part in it took over 5 % of the machine meanwhile; it is made again, at most
+three times. Ends with 0 when no goal is missed, though some may be open: their bound lies within the interval; 1 when one is
+missed or something failed; 2 for wrong usage or a missing program; 3 when the machine is not quiet, with nothing written.
 `;
 
 const OUTPUT = fileURLToPath(new URL('../docs/performance', import.meta.url));
 const DOCS = dirname(OUTPUT);
+const KEPT = join(OUTPUT, 'bench.json');
+const SECOND = join(OUTPUT, 'bench-second.json');
 
 type CompareOptions = Exclude<ReturnType<typeof readCompareOptions>, number>;
 
 /** Of the contestants and of the workloads: those that are named; all of a kind when none of it is. */
 function readCompareOptions(args: readonly string[]) {
   const names = [...CONTESTANTS, ...WORKLOADS.map(({ name }) => name)];
-  const more = { names, node: true, write: true };
-  const options = readOptions(USAGE, args, { rounds: [5, 1000], seconds: [3, 600] }, more);
+  const seed = 1 + Math.floor(Math.random() * 999_999);
+  const numbers = { rounds: [20, 1000], seconds: [1, 600], seed: [seed, 999_999] } as const;
+  const options = readOptions(USAGE, args, numbers, { names, writes: ['write', 'second'] });
   if (typeof options === 'number') return options;
   const workloads = WORKLOADS.filter(({ name }) => options.only.includes(name));
   const contestants = CONTESTANTS.filter((name) => options.only.includes(name));
@@ -100,32 +123,52 @@ function whyNot({ workloads, contestants }: CompareOptions): string | undefined 
 }
 
 async function run(options: CompareOptions, releasers: Releasers): Promise<number> {
-  const started = performance.now();
-  const [rounds, seconds] = [options.number('rounds'), options.number('seconds')];
-  // A page without the markers is known before it has taken a quarter of an hour.
-  if (options.write) await renderPages(() => '');
+  const started = new Date();
+  const [rounds, seconds, seed] = [
+    options.number('rounds'),
+    options.number('seconds'),
+    options.number('seed'),
+  ];
+  // A page without the markers, or without figures to compare with, is known before it has taken twenty minutes.
+  await renderPages(() => '');
+  const kept = options.writes.includes('second') ? readDocument(await readFile(KEPT, 'utf8')) : undefined;
   const postgres = await startBooks(releasers);
-  const contestants = await startContestants(options, postgres, releasers);
+  say('packaging the executables');
+  const { executables, node } = await packageExecutables(releasers);
+  const contestants = await startContestants(options, { postgres, executables, node }, releasers);
   say('checking that all answer the same, and that keys are checked');
   await checkAnswers(contestants);
-  const measured = await measure(
-    await casesToMeasure(options, contestants, postgres, releasers),
-    postgres,
-    { rounds, seconds },
-    say,
-  );
+  const cases = await casesToMeasure(options, contestants, postgres, releasers);
+  const measured = await measure(cases, postgres, { rounds, seconds, seed }, say);
+  say('counting memory, rollbacks and writes');
+  const counted = await count(contestants, cases, postgres);
   const postgresVersion = /PostgreSQL (\d+[.\d]*)/.exec(postgres.output())?.[1] ?? 'unknown';
   const document: CompareDocument = {
-    machine: await machine(options.nodes[0]?.version ?? '', postgresVersion),
-    run: { version: await version(), rounds, seconds, databaseConnections: DATABASE_CONNECTIONS },
+    machine: await machine(node.version, postgresVersion),
+    run: {
+      version: await version(),
+      started: `${started.toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+      rounds,
+      seconds,
+      seed,
+      databaseConnections: DATABASE_CONNECTIONS,
+    },
     contestants: contestants.map(({ name, title, settings }) => ({ name, title, settings })),
-    goals: judgeGoals(measured),
+    ratios: pageRatios(measured),
+    goals: judgeGoals(measured, counted),
+    counted,
     cases: measured,
   };
   process.stdout.write(options.json ? documentText(document) : compareReport(document));
-  if (options.write) await write(document);
-  say(`ended after ${Math.round((performance.now() - started) / 1000)} s`);
-  return document.goals.some(({ kind, isMet }) => kind === 'goal' && isMet === false) ? 1 : 0;
+  say(`ended after ${Math.round((Date.now() - started.getTime()) / 1000)} s`);
+  const notQuiet = whyNotQuiet(measured, rounds);
+  if (notQuiet !== undefined) {
+    say(notQuiet);
+    return 3;
+  }
+  if (options.writes.includes('write')) await write(document);
+  if (kept !== undefined) await writeSecond(kept, document);
+  return document.goals.some(({ verdict }) => verdict === 'missed') ? 1 : 0;
 }
 
 /** The message, and those of what caused it. */
@@ -143,21 +186,23 @@ async function startBooks(releasers: Releasers): Promise<Postgres> {
   return postgres;
 }
 
+interface Ground {
+  readonly postgres: Postgres;
+  readonly executables: Executables;
+  /** That of the executables. */
+  readonly node: NodeExecutable;
+}
+
 async function startContestants(
-  { contestants: chosen, nodes: [node = OWN_NODE, ...otherNodes] }: CompareOptions,
-  postgres: Postgres,
+  { contestants: chosen }: CompareOptions,
+  ground: Ground,
   releasers: Releasers,
 ): Promise<readonly Contestant[]> {
-  const contestants: Contestant[] = [];
+  const { postgres, node } = ground;
   if (chosen.has('same-topology') || chosen.has('toolbox') || chosen.has('fastify')) await installPeers();
+  const before = chosen.has('svc-before') ? await releaseBefore(node) : undefined;
   say('starting the contestants');
-  if (chosen.has('svc')) {
-    const database = { ...postgres, name: BOOKS_DATABASE };
-    contestants.push(await startSvc('svc', database, node, releasers));
-    for (const other of otherNodes) {
-      contestants.push(await startSvc('svc-other-node', database, other, releasers));
-    }
-  }
+  const contestants = [...(await startOurs(chosen, ground, before, releasers))];
   const noToolbox = whyNoToolbox();
   for (const name of ['same-topology', 'toolbox'] as const) {
     if (!chosen.has(name)) continue;
@@ -175,6 +220,39 @@ async function startContestants(
     contestants.push(await startNodeHttp({ point, list }, node, releasers));
   } else if (chosen.has('node-http')) {
     say('SKIPPED node-http: it repeats the answer of another contestant; name one beside it');
+  }
+  return contestants;
+}
+
+async function startOurs(
+  chosen: CompareOptions['contestants'],
+  { postgres: { host, port, user, password }, executables }: Ground,
+  before: Executables | undefined,
+  releasers: Releasers,
+): Promise<readonly Contestant[]> {
+  const database = {
+    driver: 'postgres',
+    host,
+    port,
+    name: BOOKS_DATABASE,
+    user,
+    password,
+    sslmode: 'disable',
+  };
+  const contestants: Contestant[] = [];
+  for (const [name, further] of [
+    ['svc', {}],
+    ['svc-again', {}],
+    ['svc-own', { transactions: 'own' }],
+  ] as const) {
+    if (!chosen.has(name)) continue;
+    const settings = Object.entries(further).map(([key, value]) => `, ${key}: ${value}`);
+    const about = { name, title: LABELS[name], settings: settings.join('') };
+    contestants.push(await startSvc(about, { ...database, ...further }, executables, releasers));
+  }
+  if (before !== undefined) {
+    const about = { name: 'svc-before', title: `${LABELS['svc-before']} (${RELEASE_BEFORE})` } as const;
+    contestants.push(await startSvc(about, database, before, releasers));
   }
   return contestants;
 }
@@ -200,11 +278,19 @@ async function write(document: CompareDocument): Promise<void> {
   const files = { 'bench.json': documentText(document), ...charts(document) };
   await mkdir(OUTPUT, { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(join(OUTPUT, name), text);
+  await rm(SECOND, { force: true });
   const pages = await renderPages((part) => part(document));
   for (const [path, text] of pages) await writeFile(join(DOCS, path), text);
   say(
     `wrote ${pages.map(([path]) => `docs/${path}`).join(', ')} and docs/performance/: ${Object.keys(files).join(', ')}`,
   );
+}
+
+async function writeSecond(kept: CompareDocument, again: CompareDocument): Promise<void> {
+  await writeFile(SECOND, documentText(again));
+  const page = join(DOCS, 'performance.md');
+  await writeFile(page, replacePart(await readFile(page, 'utf8'), 'second', second(kept, again)));
+  say('wrote docs/performance.md and docs/performance/bench-second.json');
 }
 
 type Part = (document: CompareDocument) => string;

@@ -78,7 +78,7 @@ export async function main(args: readonly string[]): Promise<number> {
     say(missing);
     return 2;
   }
-  const rounds = { rounds: options.number('rounds'), seconds: options.number('seconds') };
+  const rounds = { rounds: options.number('rounds'), seconds: options.number('seconds'), seed: 1 };
   const figures: Figure[] = [];
   for (const start of starts()) {
     const releasers = createReleasers();
@@ -110,18 +110,21 @@ async function compare(
   const cases = WORKLOADS.flatMap((workload) => casesOf(workload, contestants));
   const measured = await measure(cases, server, rounds, (line) => say(`${engine}: ${line}`));
   return Object.entries(GOALS).map(([query, goal]) => {
-    const ours = findCase(measured, query, 'svc', 'REST');
-    const theirs = findCase(measured, query, 'toolbox', 'REST');
-    if (ours === undefined) throw new Error(`${query} was not measured`);
-    const [throughput, cpu] = [ratioOf('throughput', ours, theirs), ratioOf('cpu', ours, theirs)];
+    const [ours, theirs] = (['svc', 'toolbox'] as const).map((name) =>
+      findCase(measured, { workload: query, face: 'REST' }, name),
+    );
+    const [throughput, cpu] = (['throughput', 'cpu'] as const).map((figure) => ratioOf(figure, ours, theirs));
+    if (ours === undefined || throughput === undefined || cpu === undefined) {
+      throw new Error(`the machine is not quiet: no round of ${query} counts`);
+    }
     return {
       engine,
       query,
       callsPerSecond: medianOf(ours, FIGURES.throughput.of),
       microseconds: medianOf(ours, FIGURES.cpu.of),
-      throughput,
-      cpu,
-      isMissed: throughput < goal.throughput || cpu > (goal.cpu ?? Number.POSITIVE_INFINITY),
+      throughput: throughput.median,
+      cpu: cpu.median,
+      isMissed: throughput.median < goal.throughput || cpu.median > (goal.cpu ?? Number.POSITIVE_INFINITY),
     };
   });
 }
@@ -168,7 +171,7 @@ async function startMysqlEngine(program: MysqlProgram, releasers: Releasers): Pr
   return {
     name: program.name,
     contestants: [
-      await startSvc('svc', database, OWN_NODE, releasers),
+      await startSvc({ name: 'svc', title: 'svc' }, database, OWN_NODE, releasers),
       await startToolbox({ type: 'mysql', settings }, releasers),
     ],
     server: server.process,
@@ -186,7 +189,12 @@ async function startSqlite(node: string, releasers: Releasers): Promise<Engine> 
   return {
     name: 'sqlite',
     contestants: [
-      await startSvc('svc', { driver: 'sqlite', file }, nodeExecutable(node), releasers),
+      await startSvc(
+        { name: 'svc', title: 'svc' },
+        { driver: 'sqlite', file },
+        nodeExecutable(node),
+        releasers,
+      ),
       await startToolbox({ type: 'sqlite', settings: { database: file } }, releasers),
     ],
     server: undefined,

@@ -56,7 +56,7 @@ export async function main(args: readonly string[]): Promise<number> {
     USAGE,
     args,
     { agents: [10_000, 100_000], seed: [1, 1_000_000] },
-    { write: true },
+    { writes: ['write'] },
   );
   if (typeof options === 'number') return options;
   const [agents, seed] = [options.number('agents'), options.number('seed')];
@@ -73,7 +73,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const plain = lines.map((line) => ({ ...line, scenario: line.scenario.name }));
   const shown = table(COLUMNS, lines.map(rowOf));
   process.stdout.write(`${options.json ? JSON.stringify(plain) : shown}\n`);
-  if (options.write) {
+  if (options.writes.length > 0) {
     const place = `svc ${await version()}, ${agents.toLocaleString('en-US')} agents, seed ${seed}.`;
     const page = await readFile(PAGE, 'utf8');
     await writeFile(PAGE, replacePart(page, 'simulation', `${place}\n\n${shown}`));

@@ -1,9 +1,19 @@
 import type { RunningProcess } from '@svc/testkit';
 import type { Query } from './books.ts';
 
-export const CONTESTANTS = ['svc', 'same-topology', 'toolbox', 'fastify', 'node-http', 'pgbench'] as const;
-/** Also ours on each further Node.js that is compared. */
-export type ContestantName = (typeof CONTESTANTS)[number] | 'svc-other-node';
+/** Ours are the packaged executables: twice, with `transactions: own`, and those of the release before. */
+export const CONTESTANTS = [
+  'svc',
+  'svc-again',
+  'svc-own',
+  'svc-before',
+  'same-topology',
+  'toolbox',
+  'fastify',
+  'node-http',
+  'pgbench',
+] as const;
+export type ContestantName = (typeof CONTESTANTS)[number];
 
 export interface Face {
   readonly kind: 'rest' | 'mcp';

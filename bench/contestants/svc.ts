@@ -1,4 +1,4 @@
-import { startService, type Releasers, type ServiceOptions } from '@svc/testkit';
+import { startService, type Executables, type Releasers, type ServiceOptions } from '@svc/testkit';
 import { QUERIES, type QueryShape } from './books.ts';
 import type { Contestant } from './contestant.ts';
 import { mcpFace, restFace, REVISIONS, rowsMember } from './faces.ts';
@@ -15,28 +15,36 @@ function capability({ name, parameter, sql }: QueryShape): string {
 `;
 }
 
+/** Packaged executables, or the built ones with a Node.js to run them. */
+type Programs = Executables | NodeExecutable;
+
 /** Gateway and agent as a user runs them, with everything switched on. */
 export async function startSvc(
-  name: 'svc' | 'svc-other-node',
+  { name, title, settings = '' }: Pick<Contestant, 'name' | 'title'> & { readonly settings?: string },
   database: ServiceOptions['database'],
-  node: NodeExecutable,
+  programs: Programs,
   releasers: Releasers,
 ): Promise<Contestant> {
-  const { PATH, folder } = await pathWith(node);
-  await releasers.add(() => folder.remove());
+  let env: { readonly PATH?: string } = {};
+  if ('path' in programs) {
+    const { PATH, folder } = await pathWith(programs);
+    await releasers.add(() => folder.remove());
+    env = { PATH };
+  }
   const service = await startService({
     database,
     capabilities: `capabilities:\n${Object.values(QUERIES).map(capability).join('')}`,
-    gatewayEnv: { PATH, GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000' },
-    agentEnv: { PATH },
+    gatewayEnv: { ...env, GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000' },
+    agentEnv: env,
+    executables: 'path' in programs ? undefined : programs,
   });
   await releasers.add(() => service.stop());
   const headers = { authorization: `Bearer ${service.apiKeys['all'] ?? ''}` };
   const [agent] = service.agents;
   return {
     name,
-    title: `svc, Node.js ${node.version}`,
-    settings: 'gateway and agent, API key, request log at info, rate limit, READ ONLY transaction per call',
+    title,
+    settings: `gateway and agent, API key, request log at info, rate limit, READ ONLY transactions${settings}`,
     url: service.url,
     processes: { gateway: service.gateway, ...(agent === undefined ? {} : { agent }) },
     wantsKey: true,

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 
 /** Linux counts in hundredths of a second here, whatever the kernel's own clock. */
 const MICROSECONDS_PER_TICK = 10_000;
@@ -12,14 +13,52 @@ export interface Root {
  * sessions of a server, and those that have ended. Linux only.
  */
 export async function treeMicroseconds({ pid }: Root): Promise<number> {
-  const all = await Promise.all((await tree(pid)).map((each) => ticks(each).catch(() => [])));
-  return all.flat().reduce((sum, value) => sum + value, 0) * MICROSECONDS_PER_TICK;
+  return sum(await Promise.all((await tree(pid)).map((each) => processMicroseconds(each).catch(() => 0))));
 }
 
-/** Resident memory of a process and of all its descendants, in units of 1,048,576 bytes. Linux only. */
-export async function treeMegabytes({ pid }: Root): Promise<number> {
-  const all = await Promise.all((await tree(pid)).map((each) => residentMegabytes(each).catch(() => 0)));
-  return all.reduce((sum, value) => sum + value, 0);
+/** That of a process, and of its children that have ended. */
+export async function processMicroseconds(pid: number): Promise<number> {
+  const [[user = 0, system = 0, ...ofChildren], threads] = await Promise.all([ticks(pid), threadsOf(pid)]);
+  // The clocks of threads do not round to ticks, but those of threads that have ended are gone.
+  const own = Math.max((user + system) * MICROSECONDS_PER_TICK, sum(threads));
+  return own + sum(ofChildren) * MICROSECONDS_PER_TICK;
+}
+
+/** How long the machine has been idle so far, in microseconds of all its processors together. Linux only. */
+export async function idleMicroseconds(): Promise<number> {
+  const [, , , , idle, waiting] = (await readFile('/proc/stat', 'utf8')).split(/\s+/, 6).map(Number);
+  return ((idle ?? 0) + (waiting ?? 0)) * MICROSECONDS_PER_TICK;
+}
+
+/** Of a span of so many milliseconds: what share of all processors was neither idle nor `known`, in microseconds. */
+export function shareOfOthers(span: {
+  readonly milliseconds: number;
+  readonly idle: number;
+  readonly known: number;
+  readonly processors?: number;
+}): number {
+  const { milliseconds, idle, known, processors = cpus().length } = span;
+  return 1 - (idle + known) / (milliseconds * 1000 * processors);
+}
+
+/**
+ * Memory that a process and its descendants have for themselves, in units of 1,048,576 bytes: without the pages of their
+ * files, and those that they share with the process that started them. NaN where this account may not look. Linux only.
+ */
+export async function privateMegabytes({ pid }: Root): Promise<number> {
+  return sum(await Promise.all((await tree(pid)).map(privateMegabytesOf)));
+}
+
+async function privateMegabytesOf(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
+  const kilobytes = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN);
+  return Math.min(kilobytes('Anonymous'), kilobytes('Private_Dirty')) / 1024;
+}
+
+/** How many times a process has called the kernel to write so far. Linux only. */
+export async function writeCalls({ pid }: Root): Promise<number> {
+  return Number(/^syscw: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, 'utf8'))?.[1] ?? Number.NaN);
 }
 
 /** Of the processes that a process started, those that still run. */
@@ -43,7 +82,13 @@ async function ticks(pid: number): Promise<readonly number[]> {
     .map(Number);
 }
 
-async function residentMegabytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024;
+/** Of each thread that runs, the time so far; none where the kernel does not tell. */
+async function threadsOf(pid: number): Promise<readonly number[]> {
+  const ids = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const texts = ids.map((id) => readFile(`/proc/${pid}/task/${id}/schedstat`, 'utf8').catch(() => '0'));
+  return (await Promise.all(texts)).map((text) => Number(text.split(' ')[0]) / 1000);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -24,8 +24,6 @@ export interface LoadResult {
   readonly seconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** What sending and receiving cost the load generator itself, per call. */
-  readonly generatorMicroseconds: number;
 }
 
 const MISSING = 'cannot make load: wrk is not installed; install it (Debian: apt-get install wrk)';
@@ -78,7 +76,6 @@ function judged(path: string, summary: WrkSummary, tolerated: number): LoadResul
     seconds: summary.durationMicroseconds / 1e6,
     p50Ms: summary.p50Microseconds / 1000,
     p99Ms: summary.p99Microseconds / 1000,
-    generatorMicroseconds: summary.cpuMicroseconds / calls,
   };
 }
 
@@ -108,7 +105,6 @@ interface WrkSummary {
   readonly read: number;
   readonly write: number;
   readonly timeout: number;
-  readonly cpuMicroseconds: number;
 }
 
 /**
@@ -166,9 +162,9 @@ function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
     '\\n{"requests":%d,"durationMicroseconds":%d,"p50Microseconds":%d,"p99Microseconds":%d,"refused":%d,' ..
-    '"firstRefused":"%s","non2xx":%d,"connect":%d,"read":%d,"write":%d,"timeout":%d,"cpuMicroseconds":%d}\\n',
+    '"firstRefused":"%s","non2xx":%d,"connect":%d,"read":%d,"write":%d,"timeout":%d}\\n',
     summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), refused, first,
-    other, errors.connect, errors.read, errors.write, errors.timeout, os.clock() * 1e6))
+    other, errors.connect, errors.read, errors.write, errors.timeout))
 end
 `;
 }

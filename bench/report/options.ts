@@ -6,26 +6,31 @@ export interface Options<Name extends string> {
   number(name: Name): number;
   /** Empty without `--only`. */
   readonly only: readonly string[];
-  /** One at least. */
-  readonly nodes: readonly NodeExecutable[];
+  /** Of `--node`; default the one that runs this. */
+  readonly node: NodeExecutable;
   readonly json: boolean;
-  readonly write: boolean;
+  /** Those of `writes` that are given. */
+  readonly writes: readonly string[];
 }
 
 /**
  * Reads `--json` and these whole numbers, each with its default and the most that it may be; `--only` with one or more of
- * `names`, `--node` and `--write` only if `more` has them. Returns the exit code for help and for wrong usage.
+ * `names`, `--node`, and the flags `writes`, which want a whole run, only if `more` has them. Returns the exit code for help and for wrong usage.
  */
 export function readOptions<Name extends string>(
   usage: string,
   args: readonly string[],
   numbers: Readonly<Record<Name, readonly [usual: number, most: number]>>,
-  more: { readonly names?: readonly string[]; readonly node?: boolean; readonly write?: boolean } = {},
+  more: {
+    readonly names?: readonly string[];
+    readonly node?: boolean;
+    readonly writes?: readonly string[];
+  } = {},
 ): Options<Name> | 0 | 2 {
   return readOrUsage(usage, () => {
-    const { names = [], node = false, write = false } = more;
+    const { names = [], node = false, writes = [] } = more;
     const texts = [...Object.keys(numbers), ...(names.length > 0 ? ['only'] : []), ...(node ? ['node'] : [])];
-    const flags = [...(write ? ['write'] : []), 'json', 'help'];
+    const flags = [...writes, 'json', 'help'];
     const options = Object.fromEntries(
       texts.map((name) => [name, { type: 'string', multiple: true } as const]),
     );
@@ -42,14 +47,15 @@ export function readOptions<Name extends string>(
     if (unknown !== undefined) {
       throw new TypeError(`--only: there is no "${unknown}"; choose from ${names.join(', ')}`);
     }
-    if (values['write'] === true && only.length > 0) throw new TypeError('--write: not with --only');
-    const nodes = given('node').map(nodeExecutable);
+    const written = writes.filter((name) => values[name] === true);
+    if (written.length > 0 && only.length > 0) throw new TypeError(`--${written[0]}: not with --only`);
+    const givenNode = given('node').at(-1);
     return {
       number,
       only,
-      nodes: nodes.length === 0 ? [OWN_NODE] : nodes,
+      node: givenNode === undefined ? OWN_NODE : nodeExecutable(givenNode),
       json: values['json'] === true,
-      write: values['write'] === true,
+      writes: written,
     };
   });
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createReleasers, startPostgres } from '@svc/testkit';
 import { replacePart, table } from '../../scripts/docs/markdown.ts';
-import { OWN_NODE, pathWith, type NodeExecutable } from '../contestants/node-executable.ts';
+import { pathWith, type NodeExecutable } from '../contestants/node-executable.ts';
 import { whyNoLoad } from '../load/wrk.ts';
 import { version } from '../report/machine.ts';
 import { readOptions, say } from '../report/options.ts';
@@ -31,7 +31,11 @@ export async function measureRows(
   const { usage, rows: all, usual = { rounds: 5, seconds: 3 }, part } = program;
   const numbers = { rounds: [usual.rounds, 1000], seconds: [usual.seconds, 600] } as const;
   const names = all.map(({ name }) => name);
-  const options = readOptions(usage, args, numbers, { names, node: true, write: part !== undefined });
+  const options = readOptions(usage, args, numbers, {
+    names,
+    node: true,
+    writes: part === undefined ? [] : ['write'],
+  });
   if (typeof options === 'number') return options;
   const noLoad = whyNoLoad();
   if (noLoad !== undefined) {
@@ -42,10 +46,10 @@ export async function measureRows(
     rounds: options.number('rounds'),
     seconds: options.number('seconds'),
     rows: options.only.length === 0 ? all : all.filter(({ name }) => options.only.includes(name)),
-    node: options.nodes.at(-1) ?? OWN_NODE,
+    node: options.node,
   });
   process.stdout.write(`${options.json ? json(report) : text(report)}\n`);
-  if (options.write && part !== undefined) await writeReport(report, part);
+  if (options.writes.length > 0 && part !== undefined) await writeReport(report, part);
   const missed = missedGoals(report);
   for (const each of missed) say(`missed: ${each}`);
   const complete = report.results.every(({ measurement }) => measurement.isComplete ?? true);

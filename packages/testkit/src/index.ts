@@ -33,7 +33,7 @@ export {
   type PgBouncerOptions,
   type PgBouncerProgram,
 } from './postgres/start-pgbouncer.ts';
-export { databaseUrl, type ServerAddress } from './postgres/server-address.ts';
+export { databaseUrl, withClient, type ServerAddress } from './postgres/server-address.ts';
 export { canEnter, serverAccount } from './postgres/server-account.ts';
 export { testDatabase, dropTestDatabases, type TestDatabase } from './postgres/test-database.ts';
 export {
@@ -49,7 +49,7 @@ export { createRandom, pick } from './random.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { smallDisk, type SmallDisk } from './small-disk.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
-export { SVC_AGENT, SVC_GATEWAY } from './service/executables.ts';
+export { SVC_AGENT, SVC_GATEWAY, type Executables } from './service/executables.ts';
 export { createKeyPair } from './service/key-pair.ts';
 export { COST_AS_CREATED, createAgentSecret, createKey, type CreatedKey } from './service/secrets.ts';
 export { createTokenIssuer, type TokenIssuer } from './service/token-issuer.ts';

@@ -7,9 +7,10 @@ import { SVC_AGENT } from './executables.ts';
 export async function makeAgentFolder(
   path: string,
   files: Readonly<Record<string, string>> = {},
+  executable: string = SVC_AGENT,
 ): Promise<void> {
   await mkdir(path);
-  await copyFile(SVC_AGENT, join(path, 'svc-agent'));
+  await copyFile(executable, join(path, 'svc-agent'));
   for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
 }
 

@@ -23,10 +23,13 @@ export function gatewaySettings(
 /** The gateway's executable with this environment; resolves once it listens. */
 export async function startGateway(
   env: NonNullable<ProcessOptions['env']>,
-  options: Pick<ProcessOptions, 'cwd' | 'within'> & { readonly args?: readonly string[] } = {},
+  options: Pick<ProcessOptions, 'cwd' | 'within'> & {
+    readonly args?: readonly string[];
+    readonly executable?: string | undefined;
+  } = {},
 ): Promise<StartedGateway> {
-  const { args = [], ...place } = options;
-  const process = await startProcess(SVC_GATEWAY, args, { env, ...place });
+  const { args = [], executable = SVC_GATEWAY, ...place } = options;
+  const process = await startProcess(executable, args, { env, ...place });
   const line = await process.waitForLine((text) => text.includes('"event":"listening"'));
   const listening: StartedGateway['listening'] = JSON.parse(line);
   return { process, port: Number(listening['port']), listening };

@@ -4,6 +4,7 @@ import type { ServerAddress } from '../postgres/server-address.ts';
 import { createReleasers } from '../releasers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { ask, type Answer, type AskOptions } from './ask.ts';
+import type { Executables } from './executables.ts';
 import { createAgentSecret, createKey, type AgentSecret } from './secrets.ts';
 import { makeAgentFolder, startAgent } from './start-agent.ts';
 import { gatewaySettings, startGateway } from './start-gateway.ts';
@@ -33,6 +34,7 @@ export interface ServiceOptions {
   readonly basePath?: string;
   /** How many agents to start; default 1. */
   readonly agents?: number;
+  readonly executables?: Executables | undefined;
 }
 
 /** Gateway and agents as separate processes of the built executables, as a user would run them. */
@@ -93,16 +95,17 @@ async function start(
     ),
     ...options.gatewayEnv,
   };
-  let gateway = await startGateway(gatewayEnv);
+  const { executables } = options;
+  const place = { executable: executables?.gateway };
+  let gateway = await startGateway(gatewayEnv, place);
   await releasers.add(() => gateway.process.stop());
   const { port } = gateway;
   const agents: RunningProcess[] = [];
 
   async function startNextAgent(): Promise<RunningProcess> {
     const home = agentFolder(agents.length);
-    await makeAgentFolder(home, {
-      'capability.yaml': capabilityFile(options, options.linkPort ?? port, secret),
-    });
+    const files = { 'capability.yaml': capabilityFile(options, options.linkPort ?? port, secret) };
+    await makeAgentFolder(home, files, executables?.agent);
     const agent = await startAgent(gateway.process, home, options.agentEnv, options.agentFlags);
     agents.push(agent);
     await releasers.add(() => agent.stop());
@@ -135,7 +138,7 @@ async function start(
     get: (path, call = {}) => request(path, call),
     startAgent: startNextAgent,
     async restartGateway() {
-      gateway = await startGateway({ ...gatewayEnv, GATEWAY_ADDR: `127.0.0.1:${port}` });
+      gateway = await startGateway({ ...gatewayEnv, GATEWAY_ADDR: `127.0.0.1:${port}` }, place);
       const { process } = gateway;
       await releasers.add(() => process.stop());
       return process;
