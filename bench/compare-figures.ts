@@ -75,13 +75,12 @@ export function pageRatios(cases: readonly MeasuredCase[]): readonly Ratio[] {
   return ratios(cases, COMPARED, INSTEAD);
 }
 
-const MOST_VOID = 1 / 3;
-
 /** Why figures of this run say nothing; undefined when the machine was quiet. */
 export function whyNotQuiet(cases: readonly MeasuredCase[], rounds: number): string | undefined {
-  const share = voidShare(cases, rounds);
   const reason = 'the machine is not quiet';
-  if (share > MOST_VOID) return `${reason}: ${Math.round(100 * share)} % of the slots stayed void`;
+  const all = cases.length * rounds;
+  const stayedVoid = all - cases.flatMap(validSlots).length;
+  if (3 * stayedVoid > all) return `${reason}: ${stayedVoid} of ${all} slots stayed void`;
   const different = ratios(cases, HEADLINE, ['svc-again']).find(
     ({ measured: { low, high } }) => low > 1 || high < 1,
   );
@@ -142,12 +141,6 @@ export function ratioOf(
       .map((slot) => of(slot) / (others.get(slot.round) ?? Number.NaN))
       .filter(Number.isFinite),
   );
-}
-
-/** Of all slots that had to count, the share that stayed void. */
-function voidShare(cases: readonly Pick<MeasuredCase, 'slots'>[], rounds: number): number {
-  const valid = cases.reduce((sum, each) => sum + validSlots(each).length, 0);
-  return 1 - valid / (cases.length * rounds);
 }
 
 export const LABELS: Readonly<Record<ContestantName, string>> = {
