@@ -19,7 +19,7 @@ export interface Spread {
 }
 
 /** Undefined of no values. */
-export function spread(values: readonly number[]): Spread | undefined {
+function spread(values: readonly number[]): Spread | undefined {
   if (values.length === 0) return undefined;
   return { median: median(values), least: Math.min(...values), most: Math.max(...values) };
 }

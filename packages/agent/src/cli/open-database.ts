@@ -51,7 +51,7 @@ export async function openAgent(
             version,
             proxyVariables: env,
             openDatabase: (changed, name) => openDatabase(changed, name, observeDatabase, sharing.tell),
-            whenSharingEnds: sharing.listen,
+            whenSharingEnds: (listener) => sharing.listen(listener),
           },
           log,
         );

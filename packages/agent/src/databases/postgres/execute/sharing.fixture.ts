@@ -1,6 +1,6 @@
 import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { onTestFinished } from 'vitest';
-import type { QueryCall, SharingEnded, TransactionCounts } from '../../driver/driver.ts';
+import type { QueryCall, TransactionCounts } from '../../driver/driver.ts';
 import {
   callOf,
   capabilityOf,
