@@ -37,7 +37,7 @@ export const FEW_ROWS = 10;
  * Statements that cannot see who calls, with each relation's schema written: they mean the same under the pinned search
  * path of a shared transaction.
  */
-export interface SharedStatements extends Statements {
+interface SharedStatements extends Statements {
   /** What the guard looks at in the end of the transaction: see `guardStatement`. */
   readonly relations: readonly GuardedRelation[];
 }
