@@ -57,9 +57,10 @@ function rounded(value: number): number | null {
   return Number.isFinite(value) ? Number(value.toPrecision(6)) : null;
 }
 
-/** What `documentText` has written. */
+/** What `documentText` has written, or an older form of it, which has no ratios. */
 export function readDocument(text: string): CompareDocument {
-  return JSON.parse(text, (_, value: unknown) => (value === null ? Number.NaN : value));
+  const document = JSON.parse(text, (_, value: unknown) => (value === null ? Number.NaN : value));
+  return { ratios: [], ...document };
 }
 
 /** Pages of docs/, each with its parts between markers of these names. */
@@ -252,7 +253,7 @@ function failures(each: MeasuredCase): string {
   const sum = (of: (slot: Slot) => number): number => each.slots.reduce((total, slot) => total + of(slot), 0);
   const failed = sum((slot) => slot.failed);
   if (failed === 0) return '';
-  const example = each.slots.find(({ failure }) => failure !== '')?.failure ?? '';
+  const example = each.slots.find(({ failure }) => failure !== '')?.failure.trim() ?? '';
   const calls = failed + sum((slot) => slot.calls);
   return `${each.workload}, ${labelOfCase(each)}: ${failed} of ${calls} calls failed: ${example}`;
 }

@@ -131,7 +131,7 @@ async function run(options: CompareOptions, releasers: Releasers): Promise<numbe
   ];
   // A page without the markers, or without figures to compare with, is known before it has taken twenty minutes.
   await renderPages(() => '');
-  const kept = options.writes.includes('second') ? readDocument(await readFile(KEPT, 'utf8')) : undefined;
+  const kept = options.writes.includes('second') ? await readKept() : undefined;
   const postgres = await startBooks(releasers);
   say('packaging the executables');
   const { executables, node } = await packageExecutables(releasers);
@@ -169,6 +169,12 @@ async function run(options: CompareOptions, releasers: Releasers): Promise<numbe
   if (options.writes.includes('write')) await write(document);
   if (kept !== undefined) await writeSecond(kept, document);
   return document.goals.some(({ verdict }) => verdict === 'missed') ? 1 : 0;
+}
+
+async function readKept(): Promise<CompareDocument> {
+  const kept = readDocument(await readFile(KEPT, 'utf8'));
+  if (kept.ratios.length > 0) return kept;
+  throw new Error(`cannot compare a second run: ${KEPT} has no ratios; run with --write first`);
 }
 
 /** The message, and those of what caused it. */
@@ -230,15 +236,7 @@ async function startOurs(
   before: Executables | undefined,
   releasers: Releasers,
 ): Promise<readonly Contestant[]> {
-  const database = {
-    driver: 'postgres',
-    host,
-    port,
-    name: BOOKS_DATABASE,
-    user,
-    password,
-    sslmode: 'disable',
-  };
+  const database = { driver: 'postgres', host, port, name: BOOKS_DATABASE, user, password };
   const contestants: Contestant[] = [];
   for (const [name, further] of [
     ['svc', {}],

@@ -28,7 +28,8 @@ import { readOptions, say } from './report/options.ts';
 const USAGE = `Usage: npm run bench:databases [-- --rounds N --seconds S] [--json]
 
 A call on MariaDB, MySQL and SQLite, beside MCP Toolbox on the same database: throughput, and CPU of all processes but the
-server of the database. All run in turn, in N rounds (default 10) of S seconds (default 3); ratios are taken within each round.
+server of the database. All run in N rounds (default 10) of S seconds (default 3), in an order that is drawn, and again when
+other programs disturb; ratios are taken within each round.
 MCP Toolbox is called directly, this service by its gateway. A database that is not there is left out by name: the servers are
 those that \`npm run test:mysql\` has unpacked, SQLite needs the Node.js that \`npm run test:sqlite\` has. Linux only; needs wrk.
 

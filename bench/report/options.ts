@@ -49,6 +49,7 @@ export function readOptions<Name extends string>(
     }
     const written = writes.filter((name) => values[name] === true);
     if (written.length > 0 && only.length > 0) throw new TypeError(`--${written[0]}: not with --only`);
+    if (written.length > 1) throw new TypeError(`--${written.join(': not with --')}`);
     const givenNode = given('node').at(-1);
     return {
       number,
