@@ -108,7 +108,7 @@ export function textOfRows(result: QueryResult): string {
 
 /** What verifies and what runs, over one pool. */
 export interface TestedDatabase extends Database {
-  verify(capabilities: readonly Capability[]): Promise<Verification>;
+  verify(capabilities: readonly Capability[]): Promise<Verification<PreparedQuery>>;
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   auditAccount(capabilities: readonly Capability[]): Promise<readonly AccountFinding[]>;
   describeAccount(capabilities: readonly Capability[]): Promise<readonly AccountNote[]>;

@@ -11,6 +11,7 @@ import { callOf, configOf, openPostgres, textOfRows, type TestedDatabase } from 
 import type { Capability } from '../../../capabilities/model.ts';
 import { verifier } from '../verifier.ts';
 import { catalogSource } from '../catalog-source.ts';
+import { endingsOf } from '../execute/both-ways.fixture.ts';
 
 const password = 'reader';
 const agentKey = { seed: Buffer.alloc(32, 1).toString('base64url'), publicKey: 'public' };
@@ -95,13 +96,17 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
     const { prepared, faults } = await reader.verify([capability]);
     const [verified] = prepared;
     if (verified === undefined) throw new Error(JSON.stringify(faults));
+    const { own, shared } = await endingsOf(reader, verified, values);
+    expect([capability.name, ...new Set([...own, ...shared])]).toEqual([capability.name, own[0]]);
     return JSON.parse(textOfRows(await reader.prepare(verified).run(callOf(values))));
   }
 
   test('the account of the proposal may read all that is proposed, and every capability is verified', async () => {
-    const { faults } = await reader.verify(proposed.capabilities);
+    const { prepared, faults } = await reader.verify(proposed.capabilities);
     expect(faults).toEqual([]);
     expect(proposed.warnings).toEqual([]);
+    // Else nothing below would show that shared transactions give the same rows.
+    expect(prepared.filter(({ transaction }) => transaction?.form === 'shared').length).toBeGreaterThan(5);
   });
 
   test('lint has no warning for what is proposed', { tags: ['command:init', 'command:lint'] }, async () => {

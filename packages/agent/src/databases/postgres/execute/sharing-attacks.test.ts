@@ -204,6 +204,31 @@ describe('a function that is planted after the verification', () => {
   });
 });
 
+test('a foreign child that writes when it is read leaves nothing in the other database', async () => {
+  const opened = await openSharing(SCHEMA);
+  const { server } = opened;
+  const calls = await sharingCalls(opened, NOTES, OPTIONS);
+  await inShared(opened, calls, ofTenants(2));
+  await server.execute(`
+    create function writes() returns int language plpgsql as $$ begin
+      insert into public.written values ('by the child');
+      return 6;
+    end $$;
+    create view far_away as select writes() as id, 'far'::text as tenant;
+    create extension postgres_fdw;
+    create server loop foreign data wrapper postgres_fdw
+      options (host '${server.host}', port '${server.port}', dbname '${server.name}');
+    create user mapping for public server loop options (user '${server.user}', password '${server.password}');
+    create foreign table far (id int not null, tenant text not null) server loop options (table_name 'far_away');
+    alter foreign table far inherit note;
+  `);
+  const expected = JSON.stringify([...JSON.parse(ALL), { a: 6, b: 'far' }]);
+  for (let round = 0; round < 10; round += 1) {
+    expect(new Set(await calls.together(ofTenants(4)))).toEqual(new Set([expected]));
+  }
+  expect(await server.query('select * from written')).toEqual([]);
+});
+
 test('statements that an earlier call prepared under the names of a session write nothing', async () => {
   const opened = await openSharing(`${SCHEMA} grant insert on written to public;
     create function usurp() returns int language plpgsql stable as $$ declare name text; begin
