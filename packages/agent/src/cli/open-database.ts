@@ -64,7 +64,10 @@ export async function openAgent(
 type TellSharingEnded = (capability: string) => void;
 
 /** Keeps what is told before something listens. */
-function createSharingEnds(): { tell: TellSharingEnded; listen(listener: TellSharingEnded): void } {
+function createSharingEnds(): {
+  readonly tell: TellSharingEnded;
+  readonly listen: (listener: TellSharingEnded) => void;
+} {
   const early = new Set<string>();
   let listener: TellSharingEnded = (capability) => void early.add(capability);
   return {
