@@ -9,6 +9,8 @@ import { agentMetricsPort } from './requirements/metrics-ports.testing.ts';
 const TOGETHER = 24;
 /** A capability is judged again within a minute, by a process that must start. */
 const JUDGED_WITHIN_MS = 90_000;
+/** Workers tell their counts each second. */
+const COUNTS_TOLD_MS = 3000;
 const BOOK = 'create table book as select id, $$book $$ || id as title from generate_series(1, 100) id';
 
 let database: TestDatabase;
@@ -97,10 +99,10 @@ describe.each([1, 2])('with %i workers', (workers) => {
 
   /** Makes calls, none of which is answered by a shared transaction. */
   async function expectOwn(): Promise<void> {
+    await pause(COUNTS_TOLD_MS);
     const before = await metric('shared_calls_total');
     for (let round = 0; round < 20; round++) await together();
-    // Workers tell their counts each second.
-    await pause(1500);
+    await pause(COUNTS_TOLD_MS);
     expect(await metric('shared_calls_total')).toBe(before);
   }
 
@@ -118,6 +120,7 @@ describe.each([1, 2])('with %i workers', (workers) => {
     async () => {
       await together('find_shelved');
       await untilShared();
+      await pause(COUNTS_TOLD_MS);
       expect(await metric('transactions_total{form="shared"}')).toBeGreaterThan(0);
       expect(await metric('transactions_total{form="own"}')).toBeGreaterThanOrEqual(TOGETHER);
 
@@ -133,8 +136,9 @@ describe.each([1, 2])('with %i workers', (workers) => {
         )
         .toEqual(['warn sharing_ended']);
       await database.execute('drop policy all_books on book; alter table book disable row level security');
-      await together();
-      expect(await metric('shared_resends_total')).toBeGreaterThan(0);
+      await expect
+        .poll(() => metric('shared_resends_total'), { timeout: 15_000, interval: 100 })
+        .toBeGreaterThan(0);
 
       await expect
         .poll(told, { timeout: JUDGED_WITHIN_MS, interval: 200 })
