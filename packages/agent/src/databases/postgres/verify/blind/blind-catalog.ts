@@ -29,6 +29,8 @@ export interface OperatorFacts {
   readonly isPrefix: boolean;
   readonly leftTakesOwn: boolean;
   readonly rightTakesOwn: boolean;
+  /** Whether an operator of PostgreSQL's own is taken rather than this one if an operand has no type. */
+  readonly givesWay: boolean;
 }
 
 export interface TypeFacts {
@@ -144,12 +146,13 @@ export class BlindCatalog {
           this.#functions.set(facts.oid, functionFacts(facts.schema, row));
           break;
         case 'operator': {
-          const [isPrefix, left, right] = row.map((value) => value === 't');
+          const [isPrefix, left, right, givesWay] = row.map((value) => value === 't');
           this.#operators.set(facts.oid, {
             ...facts,
             isPrefix: isPrefix ?? false,
             leftTakesOwn: left ?? true,
             rightTakesOwn: right ?? true,
+            givesWay: givesWay ?? false,
           });
           break;
         }

@@ -66,8 +66,15 @@ const FUNCTIONS = `select p.oid, n.nspname, p.oid < ${FIRST_USER_OID} and l.oid 
       from unnest(p.proargtypes::oid[] || p.prorettype) a (oid) join pg_type t on t.oid = a.oid where t.oid < ${FIRST_USER_OID}) s
   where p.oid = any ($1::oid[])`;
 
-/** Operators of the database's own: (oid, schema, whether a prefix, whether each side takes PostgreSQL's own types). */
-const OPERATORS = `select o.oid, n.nspname, o.oprleft = 0, ${takesOwn('o.oprleft')}, ${takesOwn('o.oprright')}
+/**
+ * Operators of the database's own: (oid, schema, whether a prefix, whether each side takes PostgreSQL's own types, whether
+ * it gives way to one of PostgreSQL's own). The last is so where a text without a type stands beside a value of
+ * PostgreSQL's own: the server takes both for the same type if it has an operator for that.
+ */
+const OPERATORS = `select o.oid, n.nspname, o.oprleft = 0, ${takesOwn('o.oprleft')}, ${takesOwn('o.oprright')},
+    exists (select from pg_operator i join pg_type t on t.oid in (o.oprleft, o.oprright) and t.oid ${IS_OWN}
+      where i.oid < ${FIRST_USER_OID} and i.oprname = o.oprname and i.oprleft = i.oprright
+        and i.oprleft in (o.oprleft, o.oprright) and (t.typcategory <> 'S' or i.oprleft = 'text'::regtype))
   from pg_operator o join pg_namespace n on n.oid = o.oprnamespace where o.oid = any ($1::oid[])`;
 
 /**

@@ -24,16 +24,28 @@ export const SHOP = `
   insert into "Own. ""Stock"""."Büch.er" values (1, 'große');
 `;
 
-/** 'shared', the reason why not, or the faults. */
+/** Of each statement 'shared', the reason why not, or what is wrong with it. */
+export async function formsOf(
+  database: TestedDatabase,
+  statements: readonly (readonly [sql: string, options?: CapabilityOptions])[],
+): Promise<readonly string[]> {
+  const { prepared, faults } = await database.verify(
+    statements.map(([sql, options], at) => capabilityOf(sql, { ...options, name: `c${at}` })),
+  );
+  const found = new Map(prepared.map((query) => [query.capability, query.transaction]));
+  return statements.map((_, at) => {
+    const transaction = found.get(`c${at}`);
+    if (transaction === undefined) return JSON.stringify(faults);
+    return transaction.form === 'own' ? transaction.reason : transaction.form;
+  });
+}
+
 export async function formOf(
   database: TestedDatabase,
   sql: string,
   options?: CapabilityOptions,
-): Promise<string> {
-  const { prepared, faults } = await database.verify([capabilityOf(sql, options)]);
-  const [query] = prepared;
-  if (query === undefined) return JSON.stringify(faults);
-  return query.transaction?.form === 'own' ? query.transaction.reason : String(query.transaction?.form);
+): Promise<string | undefined> {
+  return (await formsOf(database, [[sql, options ?? {}]]))[0];
 }
 
 /** Statements that many have: all share. */
@@ -206,8 +218,8 @@ export const ORDINARY: readonly [sql: string, options?: CapabilityOptions][] = [
     { params: { x: { type: 'string' } } },
   ],
   [
-    'select make_date(2024, 1, id)::text as a, to_date(:s, $$YYYY-MM-DD$$) as b from genre',
-    { result: { a: 'string', b: 'date' }, params: { s: { type: 'string' } } },
+    'select make_date(2024, 1, id)::text as a, to_date(:y::text, $$YYYY$$) as b from genre',
+    { result: { a: 'string', b: 'date' }, params: { y: { type: 'integer' } } },
   ],
   [
     'select id as a from book where (:genre is null or genre_id = :genre) order by case when :down then -id else id end limit :n offset :from',

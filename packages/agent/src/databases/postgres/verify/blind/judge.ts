@@ -192,7 +192,9 @@ function readsOtherTypes(
 
 /** Whether nothing on the account's path can be meant in place of PostgreSQL's own. */
 function meansTheSame(uses: Uses, { plan }: Judged, catalog: BlindCatalog): boolean {
-  const operators = [...uses.operators, ...plan.operators.map(operandsUnknown)];
+  const written = new Set(uses.operators.map(({ name }) => name));
+  const implied = plan.operators.filter(({ name }) => !written.has(name)).map(operandsUnknown);
+  const operators = [...uses.operators, ...implied];
   return (
     uses.calls.every(
       (call) =>
@@ -226,7 +228,8 @@ function operandsUnknown(name: QualifiedName): OperatorUse {
 
 function mayApply({ left, right, isPrefix }: OperatorUse, facts: OperatorFacts): boolean {
   if (isPrefix !== undefined && isPrefix !== facts.isPrefix) return false;
-  return (facts.isPrefix || left || facts.leftTakesOwn) && (right || facts.rightTakesOwn);
+  const [untypedLeft, untypedRight] = facts.givesWay ? [false, false] : [left, right];
+  return (facts.isPrefix || untypedLeft || facts.leftTakesOwn) && (untypedRight || facts.rightTakesOwn);
 }
 
 function qualified(
