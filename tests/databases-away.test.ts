@@ -2,8 +2,11 @@ import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import {
+  createAgentSecret,
+  makeAgentFolder,
   startFaultProxy,
   startService,
+  temporaryFolder,
   testDatabase,
   runProcess,
   SVC_GATEWAY,
@@ -11,7 +14,7 @@ import {
   type Service,
   type TestDatabase,
 } from '@svc/testkit';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { change } from '../packages/agent/src/databases/duckdb/change.testing.ts';
 import { Reloading } from './agent-reload.testing.ts';
 import { startDev } from './workbench.testing.ts';
@@ -41,6 +44,7 @@ const ADDED = `  list_orders:
     sql: select id from purchase order by id
     result: { id: { type: integer } }
 `;
+const REQUIRES_ALL = CAPABILITIES.replace('metrics:', 'runtime: { require_all_databases: true }\nmetrics:');
 const ORDERS = { kind: 'web' };
 const UNAVAILABLE = {
   error: {
@@ -70,11 +74,7 @@ beforeAll(async () => {
   network = await startFaultProxy({ target: shop });
   ({ port } = network);
 });
-afterEach(async () => {
-  await service?.stop();
-  service = undefined;
-  await comeBack();
-});
+afterEach(comeBack);
 afterAll(() => network.close());
 
 const away = (): Promise<void> => network.close();
@@ -83,9 +83,20 @@ async function comeBack(): Promise<void> {
   network = await startFaultProxy({ target: shop, port });
 }
 
-async function start(
-  options: Partial<Parameters<typeof startService>[0]> = {},
-): Promise<{ readonly service: Service; readonly agent: Reloading }> {
+interface Started {
+  readonly service: Service;
+  readonly agent: Reloading;
+}
+
+/** For the running test alone. */
+async function start(options: Partial<Parameters<typeof startService>[0]> = {}): Promise<Started> {
+  const started = await startShared(options);
+  onTestFinished(() => started.service.stop());
+  return started;
+}
+
+/** For several tests, the last of which stops it. */
+async function startShared(options: Partial<Parameters<typeof startService>[0]> = {}): Promise<Started> {
   const started = await startService({
     database: { library, canary_shop: { ...shop, host: network.host, port } },
     capabilities: CAPABILITIES,
@@ -103,10 +114,54 @@ async function statusOf(name: string, params: unknown = ORDERS): Promise<number>
   return (await service.call(name, params)).status;
 }
 
+/** The folder of an agent whose gateway is not there, since commands need none. */
+async function agentFolder(
+  text: string,
+  databases: Readonly<Record<string, TestDatabase>> = {
+    library,
+    canary_shop: { ...shop, host: network.host, port },
+  },
+): Promise<string> {
+  const home = await temporaryFolder('databases-away');
+  onTestFinished(() => home.remove());
+  const sections = Object.entries(databases).map(([key, { host, port, name, user, password }]) => {
+    return `  ${key}: ${JSON.stringify({ host, port, name, user, password })}\n`;
+  });
+  const folder = join(home.path, 'agent');
+  const { agent_private_key: key } = createAgentSecret();
+  const head = `gateway: { url: "ws://127.0.0.1:1/ws/agent", agent_private_key: "${key}" }
+databases:
+${sections.join('')}`;
+  await makeAgentFolder(folder, { 'capability.yaml': head + text });
+  return folder;
+}
+
+function svcAgent(folder: string, ...args: readonly string[]): ReturnType<typeof runProcess> {
+  return runProcess(join(folder, 'svc-agent'), args, { cwd: folder });
+}
+
+async function callOverMcp(service: Service): Promise<string> {
+  const answer = await fetch(`${service.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${service.apiKeys['all']}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'count_orders', arguments: ORDERS },
+    }),
+  });
+  return await answer.text();
+}
+
 const bookStatus = (): Promise<number> => statusOf('get_book', { id: 1 });
 
 test(
-  'a database that is away at the start costs its own capabilities until it is there',
+  'a database that is away at the start costs its own capabilities, over REST and MCP, until it is there',
   { tags: ['error:AGENT_DATABASE_UNAVAILABLE', 'setting:GATEWAY_READY_DATABASES'] },
   async () => {
     await away();
@@ -126,7 +181,12 @@ test(
       status: 503,
       json: { ok: false, agent_connected: true, databases_ready: false },
     });
-    expect(JSON.stringify([refused, described, ready]) + service.gateway.output()).not.toContain('canary');
+    const overMcp = await callOverMcp(service);
+    expect(overMcp).toContain('"isError":true');
+    expect(overMcp).toMatch(/call again later/);
+    expect(JSON.stringify([refused, described, ready, overMcp]) + service.gateway.output()).not.toContain(
+      'canary',
+    );
     const metrics = await (await fetch(`http://127.0.0.1:${await agentMetricsPort(service)}/metrics`)).text();
     expect(metrics).toContain('svc_agent_database_up{database="canary_shop"} 0');
     expect(metrics).toContain('svc_agent_database_up{database="library"} 1');
@@ -150,29 +210,6 @@ test(
     await expect.poll(async () => (await service.get('/readyz')).status).toBe(200);
   },
 );
-
-test('a model that calls over MCP is told to try again later', async () => {
-  await away();
-  const { service } = await start();
-  const answer = await fetch(`${service.url}/mcp`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${service.apiKeys['all']}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'count_orders', arguments: ORDERS },
-    }),
-  });
-  const text = await answer.text();
-  expect(text).toContain('"isError":true');
-  expect(text).toMatch(/call again later/);
-  expect(text).not.toContain('canary');
-});
 
 test('workers of gateway and agent learn of it, too', async () => {
   await away();
@@ -201,27 +238,16 @@ test('with `any`, one that is ready is enough', async () => {
 });
 
 describe('the agent does not start', () => {
-  async function exitOf(text: string): Promise<{ readonly code: number | null; readonly stderr: string }> {
-    const { agent } = await start();
-    const file = join(agent.folder, 'other.yaml');
-    await writeFile(file, text === '' ? agent.head + CAPABILITIES : agent.head + text);
-    await away();
-    const run = await runProcess(join(agent.folder, 'svc-agent'), ['--config', file]);
-    return { code: run.code, stderr: run.stderr };
-  }
-
   test('where the file requires all', { tags: ['file:runtime.require_all_databases'] }, async () => {
-    const text = CAPABILITIES.replace('metrics:', 'runtime: { require_all_databases: true }\nmetrics:');
-    const { code, stderr } = await exitOf(text);
+    await away();
+    const { code, stderr } = await svcAgent(await agentFolder(REQUIRES_ALL));
     expect(code).toBe(2);
     expect(stderr).toContain('databases.canary_shop: cannot use the database');
   });
 
   test('where no database can be used', async () => {
-    const { agent } = await start();
-    const file = join(agent.folder, 'other.yaml');
-    await writeFile(file, agent.head.replaceAll(/port: \d+/g, 'port: 1') + CAPABILITIES);
-    const { code, stderr } = await runProcess(join(agent.folder, 'svc-agent'), ['--config', file]);
+    const nowhere = { library: { ...library, port: 1 }, canary_shop: { ...shop, port: 1 } };
+    const { code, stderr } = await svcAgent(await agentFolder(CAPABILITIES, nowhere));
     expect(code).toBe(2);
     expect(stderr).toContain('databases.canary_shop: cannot use the database');
     expect(stderr).toContain('databases.library: cannot use the database');
@@ -229,22 +255,28 @@ describe('the agent does not start', () => {
 });
 
 test('check refuses a file with a database that is away, and try fails for its capabilities alone', async () => {
-  const { agent } = await start();
   await away();
-  const run = (...args: readonly string[]) =>
-    runProcess(join(agent.folder, 'svc-agent'), [...args, '--config', join(agent.folder, 'capability.yaml')]);
-  expect(await run('check')).toMatchObject({ code: 2, stdout: expect.stringContaining('canary_shop') });
-  const tried = await run('try', 'count_orders', '--param', 'kind=web');
-  expect(tried).toMatchObject({
+  const folder = await agentFolder(CAPABILITIES);
+  expect(await svcAgent(folder, 'check')).toMatchObject({
+    code: 2,
+    stdout: expect.stringContaining('canary_shop'),
+  });
+  expect(await svcAgent(folder, 'try', 'count_orders', '--param', 'kind=web')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('databases.canary_shop: cannot use'),
   });
-  expect(await run('try', 'get_book', '--param', 'id=1')).toMatchObject({ code: 0 });
+  expect(await svcAgent(folder, 'try', 'get_book', '--param', 'id=1')).toMatchObject({ code: 0 });
 });
 
 describe('a reload while one is away', () => {
+  let started: Started;
+  beforeAll(async () => {
+    started = await startShared();
+  });
+  afterAll(() => started.service.stop());
+
   test('keeps its capabilities, and those that are new wait for it', async () => {
-    const { agent } = await start();
+    const { agent } = started;
     expect(await statusOf('count_orders')).toBe(200);
     const before = (await service?.get('/openapi.json'))?.text;
     await away();
@@ -266,22 +298,40 @@ describe('a reload while one is away', () => {
   });
 
   test('has what is changed wait for it', async () => {
-    const { agent } = await start();
     await away();
-    await agent.reload(CAPABILITIES.replace('count(*) as n', 'count(id) as n'));
+    await started.agent.reload(CAPABILITIES.replace('count(*) as n', 'count(id) as n'));
     expect(await service?.call('count_orders', ORDERS)).toMatchObject({ status: 503, json: UNAVAILABLE });
     await comeBack();
     await expect.poll(() => statusOf('count_orders'), BACK_WITHIN).toBe(200);
   });
 
   test('is refused where the file requires all', async () => {
-    const { agent } = await start();
     await away();
-    const text = CAPABILITIES.replace('metrics:', 'runtime: { require_all_databases: true }\nmetrics:');
-    expect(await agent.reload(text)).toMatchObject({
+    expect(await started.agent.reload(REQUIRES_ALL)).toMatchObject({
       event: 'reload_refused',
       message: expect.stringContaining('databases.canary_shop: cannot use the database'),
     });
+  });
+
+  test('to a file of DuckDB that is missing has it served once it is there', async () => {
+    const { service, agent } = started;
+    // As `npm install` does it.
+    await mkdir(join(agent.folder, 'node_modules'));
+    await symlink(join(INSTALLED, '@duckdb'), join(agent.folder, 'node_modules/@duckdb'));
+    const [head] = agent.head.split('  canary_shop:');
+    const text = `
+  sales: { driver: duckdb, file: sales.duckdb }
+metrics: { addr: "127.0.0.1:0" }
+capabilities:
+  get_book: { database: library, description: One, sql: select title from book, result: { title: { type: string } } }
+  total: { database: sales, description: All, sql: select max(n) as n from sale, result: { n: { type: integer } } }
+`;
+    const reloaded = await agent.reload(text, head);
+    expect(reloaded).toMatchObject({ event: 'reloaded', database_changed: true });
+    expect([await statusOf('get_book', {}), await statusOf('total', {})]).toEqual([200, 503]);
+    await change(join(agent.folder, 'sales.duckdb'), 'create table sale as select 7 as n');
+    await expect.poll(() => statusOf('total', {}), BACK_WITHIN).toBe(200);
+    expect((await service.call('total', {})).json).toMatchObject({ rows: [{ n: 7 }] });
   });
 });
 
@@ -378,40 +428,21 @@ test('two that are away come back each for itself', async () => {
   await back.close();
 });
 
-test('a file of DuckDB that is missing is served once it is there', async () => {
-  const { service, agent } = await start();
-  // As `npm install` does it.
-  await mkdir(join(agent.folder, 'node_modules'));
-  await symlink(join(INSTALLED, '@duckdb'), join(agent.folder, 'node_modules/@duckdb'));
-  const [head] = agent.head.split('  canary_shop:');
-  const text = `
-  sales: { driver: duckdb, file: sales.duckdb }
-metrics: { addr: "127.0.0.1:0" }
-capabilities:
-  get_book: { database: library, description: One, sql: select title from book, result: { title: { type: string } } }
-  total: { database: sales, description: All, sql: select max(n) as n from sale, result: { n: { type: integer } } }
-`;
-  const reloaded = await agent.reload(text, head);
-  expect(reloaded).toMatchObject({ event: 'reloaded', database_changed: true });
-  expect([await statusOf('get_book', {}), await statusOf('total', {})]).toEqual([200, 503]);
-  await change(join(agent.folder, 'sales.duckdb'), 'create table sale as select 7 as n');
-  await expect.poll(() => statusOf('total', {}), BACK_WITHIN).toBe(200);
-  expect((await service.call('total', {})).json).toMatchObject({ rows: [{ n: 7 }] });
-});
-
 test('the workbench starts without one, and a save keeps what waits for it', async () => {
-  const { service, agent } = await start();
-  await copyFile(SVC_GATEWAY, join(agent.folder, 'svc-gateway'));
-  await service.agents[0]?.stop();
   await away();
-  const bench = await startDev(agent.folder);
+  const folder = await agentFolder(CAPABILITIES);
+  await copyFile(SVC_GATEWAY, join(folder, 'svc-gateway'));
+  const bench = await startDev(folder);
   try {
     const statuses = async (): Promise<readonly number[]> => [
       (await bench.call('get_book', { id: 1 })).status,
       (await bench.call('count_orders', ORDERS)).status,
     ];
     expect(await statuses()).toEqual([200, 503]);
-    await agent.write(CAPABILITIES + ADDED);
+    await writeFile(
+      join(folder, 'capability.yaml'),
+      (await readFile(join(folder, 'capability.yaml'), 'utf8')) + ADDED,
+    );
     expect(await bench.next('served', 'refused')).toMatchObject({ event: 'served', capabilities: 3 });
     expect(await statuses()).toEqual([200, 503]);
     await comeBack();
