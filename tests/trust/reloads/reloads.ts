@@ -7,8 +7,8 @@ const USAGE = `Usage: npm run test:reloads [-- --reloads N --capabilities N] [--
 
 Tells an agent N times (default 200) to load its capability file again while calls come all the time. Every fifth file
 each has other rows, a fault, other capabilities, is torn, or is overtaken by the next before it is checked. Ends with 1
-when a call fails, anything but the newest good file is served, or memory grows. --capabilities says how many the file has
-(default 30).
+when a call fails, anything but the newest good file is served, or memory grows by more than a tenth. --capabilities says
+how many the file has (default 30).
 `;
 
 const DATABASE = 'reloads';
@@ -57,6 +57,6 @@ function described(report: ReloadsReport): string {
     ...wrong.map((what) => `  ${what}`),
     `a reload: p50 ${reloadMs.p50} ms, p95 ${reloadMs.p95} ms, at most ${reloadMs.most} ms`,
     `a call: p99 ${p99Ms} ms, ${quietP99Ms} ms before the first reload`,
-    `memory of the agent: ${megabytes.toFixed(0)} MB, ${earlyMegabytes.toFixed(0)} MB after a fifth of them`,
+    `memory of the agent: ${megabytes.toFixed(0)} MB in the last fifth of them, ${earlyMegabytes.toFixed(0)} MB once it was warm; may grow by a tenth`,
   ].join('\n');
 }
