@@ -11,8 +11,9 @@ const GUARD = [
 ];
 /** Tables of the catalog whose objects run functions or hold them. */
 const CALLING = "'{pg_proc,pg_operator,pg_opclass,pg_opfamily,pg_cast,pg_type}'::regclass[]::oid[]";
+/** Nodes of an expression that cannot see who calls, if their functions cannot. The last two are one, by version. */
 const CHECK_NODES =
-  'OPEXPR FUNCEXPR SCALARARRAYOPEXPR BOOLEXPR CONST COERCETODOMAINVALUE RELABELTYPE NULLTEST BOOLEANTEST COERCEVIAIO ARRAYEXPR';
+  'OPEXPR FUNCEXPR SCALARARRAYOPEXPR BOOLEXPR CONST COERCETODOMAINVALUE RELABELTYPE NULLTEST BOOLEANTEST COERCEVIAIO ARRAY ARRAYEXPR';
 
 /** The collations that a name without a schema can find on the account's own path, beside PostgreSQL's own. */
 export const COLLATIONS: Statement = {

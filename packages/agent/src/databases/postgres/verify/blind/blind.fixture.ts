@@ -173,10 +173,6 @@ export const ORDINARY: readonly [sql: string, options?: CapabilityOptions][] = [
     { result: { a: 'string', b: 'string', c: 'integer' } },
   ],
   [
-    "select added_at at time zone 'Europe/Berlin' as a, (made at time zone 'UTC')::date as b from book",
-    { result: { a: 'string', b: 'date' } },
-  ],
-  [
     'select round(price, 1) as a, ceil(ratio) as b, greatest(id, 5) as c, id % 3 as d, abs(-id) as e, power(ratio, 2) as f from book',
     { result: { a: 'number', b: 'number', c: 'integer', d: 'integer', e: 'integer', f: 'number' } },
   ],

@@ -158,6 +158,13 @@ describe('others have a transaction of their own, for a reason', () => {
     expect(await formOf(database, sql, options)).toBe(reason);
   });
 
+  test('shared: a time in another zone, which PostgreSQL 13 calls volatile', async () => {
+    if (version < 140_000) return;
+    const sql =
+      "select added_at at time zone 'Europe/Berlin' as a from book where (made at time zone 'UTC') < now()";
+    expect(await formOf(database, sql, string)).toBe('shared');
+  });
+
   test('index: statistics of an expression', async () => {
     const expected = version >= 140_000 ? 'index' : 'shared';
     expect(await formOf(database, 'select id as a from own.by_statistics')).toBe(expected);

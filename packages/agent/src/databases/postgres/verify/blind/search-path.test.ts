@@ -325,7 +325,8 @@ test('a shared statement answers what its own answers, byte for byte', { timeout
       alter database ${other.name} set timezone = '${pick(random, ZONES)}';
       alter database ${other.name} set datestyle = '${pick(random, STYLES)}';`);
     const pool = createPool(configOf(other));
-    const { prepared } = await verifyCapabilities(pool, capabilities).finally(() => pool.close());
+    const { prepared } = await verifyCapabilities(pool, capabilities);
+    await pool.close();
     const client = new pg.Client({ connectionString: other.url });
     await client.connect();
     onTestFinished(() => client.end());
