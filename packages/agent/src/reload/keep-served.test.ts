@@ -85,10 +85,17 @@ test('what is new or changed waits for the database', () => {
 });
 
 test('nothing is kept of a database with other settings, or of what was never verified', () => {
-  for (const change of [{ maxConnections: 3 }, { transactions: 'own' as const }]) {
+  const changes = [{ maxConnections: 3 }, { transactions: 'own' as const }, { requireReadonlyAccount: true }];
+  for (const change of changes) {
     const after = agentOf([declared], { prepared: [], unverified: away, shop: { ...shop, ...change } });
     expect(keepServed(before, after)).toMatchObject({ verified: { prepared: [], unverified: away } });
   }
+  const strict = { ...shop, requireReadonlyAccount: true };
+  const audited = keepServed(
+    agentOf([orders], { shop: strict }),
+    agentOf([declared], { prepared: [], unverified: away }),
+  );
+  expect(names(audited.verified)).toEqual(['orders']);
   const unverified = agentOf([declared], { prepared: [], unverified: away });
   expect(keepServed(unverified, unverified)).toMatchObject({ verified: { prepared: [], unverified: away } });
 });

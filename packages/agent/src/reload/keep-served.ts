@@ -16,7 +16,7 @@ export function keepServed(before: VerifiedAgent, after: VerifiedAgent): Kept {
   const away = new Set(
     after.unverified.flatMap(({ name }) => {
       const [old, recent] = [before.config.databases[name], after.config.databases[name]];
-      return old !== undefined && recent !== undefined && areVerifiedAlike(old, recent) ? [name] : [];
+      return old !== undefined && recent !== undefined && isVerifiedFor(recent, old) ? [name] : [];
     }),
   );
   const served = byName(before.config.capabilities);
@@ -49,9 +49,13 @@ export function keepServed(before: VerifiedAgent, after: VerifiedAgent): Kept {
   };
 }
 
-/** What was verified with other `transactions` would share them although the file says otherwise. */
-function areVerifiedAlike(a: DatabaseConfig, b: DatabaseConfig): boolean {
-  return sameConnection(a, b) && a.transactions === b.transactions;
+/**
+ * What was verified with other `transactions` would share them although the file says otherwise, and an account that may
+ * write is refused from now on.
+ */
+function isVerifiedFor(recent: DatabaseConfig, old: DatabaseConfig): boolean {
+  const isAudited = old.requireReadonlyAccount || !recent.requireReadonlyAccount;
+  return isAudited && sameConnection(old, recent) && old.transactions === recent.transactions;
 }
 
 function byName(capabilities: readonly Capability[]): ReadonlyMap<string, Capability> {
