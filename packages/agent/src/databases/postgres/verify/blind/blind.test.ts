@@ -7,6 +7,8 @@ import {
   type CapabilityOptions,
   type TestedDatabase,
 } from '../../capability.fixture.ts';
+import { createPool } from '../../connect.ts';
+import { verifyCapabilities } from '../verify-capabilities.ts';
 import { formOf, formsOf, ORDINARY, SHOP } from './blind.fixture.ts';
 
 /** What keeps a statement from sharing, each in the schema `own`, which is not on the path. */
@@ -183,6 +185,23 @@ describe('what a statement does not read keeps it from nothing', () => {
   ])('%s', async (sql, options) => {
     expect(await formOf(database, sql, options)).toBe('shared');
   });
+});
+
+test('a shared statement names each relation with its schema, and leaves locks to the guard', async () => {
+  const sql = `select 'ü' || b.title as a from "Own. ""Stock"""."Büch.er" s join book b on b.id = s.id, genre`;
+  const pool = createPool(configOf(server));
+  const { prepared } = await verifyCapabilities(pool, [capabilityOf(sql, string)]);
+  await pool.close();
+  const { own, shared } = prepared[0] ?? {};
+  expect(shared?.relations.map(({ name }) => name)).toEqual([
+    '"Own. ""Stock"""."Büch.er"',
+    '"public"."book"',
+    '"public"."genre"',
+  ]);
+  const inSchemas = sql.replace('join book', 'join "public".book').replace(', genre', ', "public".genre');
+  expect(shared?.whole).toContain(inSchemas);
+  expect(own?.whole).toContain('pg_advisory_unlock_all');
+  expect(JSON.stringify(shared)).not.toContain('pg_advisory_unlock_all');
 });
 
 test('with transactions: own nothing shares, and the database is asked for no more', async () => {

@@ -5,7 +5,7 @@ import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
 import type { GuardedRelation } from '../../connection/unit.ts';
 import { neededObjects } from '../grants/needed-objects.ts';
-import type { QualifiedName } from '../statement/inspect.ts';
+import { tooDeep, type QualifiedName } from '../statement/inspect.ts';
 import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';
 import type { TreeNode } from '../statement/tree.ts';
 import type { BlindCatalog, FunctionFacts, OperatorFacts, RelationFacts } from './blind-catalog.ts';
@@ -238,5 +238,11 @@ function qualified(
   found: ReadonlyMap<string, RelationFacts>,
 ): QualifiedText | undefined {
   if ([...found.values()].some(({ name }) => queries.has(name))) return undefined;
-  return qualify(text, tree, (name) => found.get(keyOf({ name }))?.schema);
+  try {
+    return qualify(text, tree, (name) => found.get(keyOf({ name }))?.schema);
+  } catch (error) {
+    // Reading the qualified text may take a little more of the stack than reading the author's has taken.
+    if (tooDeep(error) === undefined) throw error;
+    return undefined;
+  }
 }
