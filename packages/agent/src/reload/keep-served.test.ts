@@ -92,7 +92,7 @@ test('nothing is kept of a database with other settings, or of what was never ve
   }
   const strict = { ...shop, requireReadonlyAccount: true };
   const audited = keepServed(
-    agentOf([orders], { shop: strict }),
+    agentOf([orders], { shop: strict, narrowed: [declared] }),
     agentOf([declared], { prepared: [], unverified: away }),
   );
   expect(names(audited.verified)).toEqual(['orders']);

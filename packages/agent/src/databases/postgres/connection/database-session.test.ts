@@ -54,6 +54,31 @@ test('the environment of PostgreSQL tools has no influence', async () => {
   await database.close();
 });
 
+test("opening a session calls no operator that the path of the account has before PostgreSQL's own", async () => {
+  const role = `${server.name}_reader`;
+  const types = ['int', 'text', 'name', 'oid'];
+  await server.execute(`
+    create table written (type text);
+    ${types
+      .map(
+        (type) => `create function public.lies(${type}, ${type}) returns bool language plpgsql as $$ begin
+          insert into public.written values ('${type}');
+          return true;
+        end $$;
+        create operator public.= (leftarg = ${type}, rightarg = ${type}, function = public.lies);
+        create operator public.<> (leftarg = ${type}, rightarg = ${type}, function = public.lies);`,
+      )
+      .join('\n')}
+    create role ${role} login password 'reader';
+    alter role ${role} set search_path = public, pg_catalog;
+    grant insert on written to ${role}`);
+  const database = openPostgres(configOf({ ...server, user: role, password: 'reader' }));
+  await database.ping();
+  await database.close();
+  expect(await server.query('table written')).toEqual([]);
+  await server.execute(`drop owned by ${role}; drop role ${role}`);
+});
+
 test('an empty password is not looked up elsewhere', async () => {
   vi.stubEnv('PGPASSWORD', server.password);
   const database = openPostgres(configOf(server, { password: '' }));

@@ -235,7 +235,7 @@ function refuseOther(told: string | null | undefined): void {
     throw new DatabaseError('unavailable', `cannot use the server: ${advice}`, { advice });
 }
 
-const BACKEND = `select a.pid, ${BACKEND_STARTED} from pg_catalog.pg_stat_activity a where a.pid = pg_catalog.pg_backend_pid()`;
+const BACKEND = `select a.pid, ${BACKEND_STARTED} from pg_catalog.pg_stat_activity a where a.pid operator(pg_catalog.=) pg_catalog.pg_backend_pid()`;
 
 async function readFacts(
   connection: PipelinedConnection,

@@ -60,7 +60,7 @@ function textsOf(
 }
 
 /** A row if the server takes `WATCH`; none before PostgreSQL 14, an error if the system cannot tell. */
-export const TRY_WATCH: string = `select ${WATCH} from pg_catalog.pg_settings where name = '${CHECK_INTERVAL}'`;
+export const TRY_WATCH: string = `select ${WATCH} from pg_catalog.pg_settings where name operator(pg_catalog.=) '${CHECK_INTERVAL}'`;
 
 /**
  * What is the same for every transaction, with its value in SQL and as the server then shows it. What a query's function

@@ -26,6 +26,9 @@ const FORGET_POOLED_MS = 5000;
 const CHECK_WAIT_MS = 1000;
 const TERMINATE_TIMEOUT_MS = 1000;
 
+/** With its schema, for the account's path may have another operator of that name, and no transaction is READ ONLY here. */
+const EQUALS = 'operator(pg_catalog.=)';
+
 /**
  * Terminates a process only if it is that very one and still runs one of those statements: behind a pooler it may serve
  * another client by now. The server cuts the text that it shows.
@@ -33,9 +36,9 @@ const TERMINATE_TIMEOUT_MS = 1000;
 const TERMINATE = `select a.pid, ${BACKEND_STARTED}, pg_catalog.pg_terminate_backend(a.pid)
 from pg_catalog.pg_stat_activity a
 join pg_catalog.json_to_recordset($1::pg_catalog.json) l(pid pg_catalog.int4, started pg_catalog.text, text pg_catalog.text)
-on l.pid = a.pid and l.started = ${BACKEND_STARTED}
-where a.state = 'active' and a.application_name = 'svc-agent' and a.query <> ''
-and pg_catalog.left(l.text, pg_catalog.length(a.query)) = a.query`;
+on l.pid ${EQUALS} a.pid and l.started ${EQUALS} ${BACKEND_STARTED}
+where a.state ${EQUALS} 'active' and a.application_name ${EQUALS} 'svc-agent' and a.query operator(pg_catalog.<>) ''
+and pg_catalog.left(l.text, pg_catalog.length(a.query)) ${EQUALS} a.query`;
 
 /** Sessions that were left with their query running, until the server is known to have ended it. */
 export class OrphanedSessions {
