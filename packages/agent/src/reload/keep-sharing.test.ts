@@ -224,6 +224,13 @@ test('an end that is told of between a swap and the word of it counts for what i
   expect(told()).toEqual(['sharing_ended a', 'sharing_back a', 'sharing_ended a']);
 });
 
+test('a judgement that shares with other tables is served', async () => {
+  const begun = sharing.begin();
+  const fresh = { ...prepared('a'), shared: { relations: [{ oid: '2' }] } };
+  await sharing.take(begun, [fresh]);
+  expect(served.prepared[0]).toBe(fresh);
+});
+
 test('an agent that ends neither serves nor tells of a judgement', async () => {
   verify = judging(prepared('a'));
   sharing.end('a');

@@ -126,7 +126,8 @@ export function keepSharing(options: KeepSharingOptions): KeepSharing {
         if (old === undefined || present.get(name) !== old) return false;
         // The verification may not have seen yet why it ended.
         if (hasEnded.has(name) && !begun.ended.has(name)) return false;
-        return hasEnded.has(name) || !isDeepStrictEqual(each.transaction, old.transaction);
+        const isSame = isDeepStrictEqual([each.transaction, each.shared], [old.transaction, old.shared]);
+        return hasEnded.has(name) || !isSame;
       };
       const news = new Map(prepared.filter(isNews).map((each) => [each.capability, each]));
       if (news.size === 0) return;

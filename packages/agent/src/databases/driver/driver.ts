@@ -117,6 +117,8 @@ export interface PreparedCapability {
   readonly capability: string;
   /** Absent on engines without shared transactions. */
   readonly transaction?: TransactionForm;
+  /** What its calls run in a shared transaction, which only its driver reads. */
+  readonly shared?: object;
 }
 
 /** Whether calls of a capability may share a transaction with other calls, or why each has its own. */

@@ -14,6 +14,8 @@ export const UNKNOWN_STATEMENT = '26000';
 export const OTHER_STATEMENT = '08P01';
 /** What was verified only reads, so another statement has its name, or a function writes. */
 export const READ_ONLY_VIOLATED = '25006';
+/** A transaction has failed and not been ended. */
+export const ABORTED_TRANSACTION = '25P02';
 export const INSUFFICIENT_PRIVILEGE = '42501';
 const ADMIN_SHUTDOWN = '57P01';
 /** The class by which the server ends a session, for an administrator or at a time-out. */

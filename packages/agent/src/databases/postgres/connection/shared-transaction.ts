@@ -1,12 +1,20 @@
 import { BEGIN, guardStatement, ROLLBACK, shareSettings, trippedIn } from './transaction-settings.ts';
 import type { Rows } from './statement.ts';
 import type { BlindCall, Unit, UnitResult } from './unit.ts';
-import { isLoss, QUERY_CANCELED, sqlStateOf, UNKNOWN_STATEMENT } from './server-errors.ts';
+import {
+  ABORTED_TRANSACTION,
+  isLoss,
+  QUERY_CANCELED,
+  sqlStateOf,
+  UNKNOWN_STATEMENT,
+} from './server-errors.ts';
 
 /** Fewer have transactions of their own, which cost less than the guard. */
 const SHARED_MIN = 3;
 /** How long a statement may take: one that waits for a lock holds those of the others. */
 const STATEMENT_MAX_MS = 250;
+
+const OF_THE_SESSION = new Set([QUERY_CANCELED, UNKNOWN_STATEMENT, ABORTED_TRANSACTION]);
 
 /** BEGIN and the settings stand before the calls' statements; the guard and ROLLBACK after them. */
 const SET_UP = 2;
@@ -58,22 +66,22 @@ function distribute(blind: readonly BlindUnit[], { results, error, idle }: UnitR
   if (error !== undefined || !idle || guard === undefined || end === undefined) {
     const failed = { results: setUp, error, idle: false, isVoid: true };
     const culprit = isLoss(error) ? undefined : blind[results.length - SET_UP];
-    // What is no query's fault would come again: another statement has the name of the agent's own.
-    if (culprit === undefined && isOwnFault(error)) for (const { call } of blind) call.onTripped(undefined);
+    // What is no call's fault would come again: another statement has the name of one of the agent's.
+    if (culprit === undefined && isReplaced(error)) for (const { call } of blind) call.onTripped('unknown');
     // First, for the first that is told of an error brings the session back in order, and moves the others away.
     culprit?.unit.onResult({ ...failed, isCulprit: true });
     for (const each of blind) if (each !== culprit) each.unit.onResult(failed);
     return;
   }
   const tripped = trippedIn(guard);
-  if (tripped !== undefined) for (const { call } of blind) call.onTripped(tripped.oids);
+  if (tripped !== undefined) for (const { call } of blind) call.onTripped(tripped);
   for (const [index, { unit }] of blind.entries()) {
     const answer: readonly Rows[] = answers.slice(index, index + 1);
     unit.onResult({ results: [...setUp, ...answer, end], error, idle, isVoid: tripped !== undefined });
   }
 }
 
-function isOwnFault(error: Error | undefined): boolean {
-  const state = sqlStateOf(error);
-  return !isLoss(error) && state !== QUERY_CANCELED && state !== UNKNOWN_STATEMENT;
+/** Otherwise the session is at fault: a call that failed before may not have ended its transaction yet. */
+function isReplaced(error: Error | undefined): boolean {
+  return !isLoss(error) && !OF_THE_SESSION.has(sqlStateOf(error) ?? '');
 }

@@ -131,30 +131,36 @@ export function shareSettings(timeoutMs: number): Statement {
 }
 
 const IS_TRIPPED = `pg_catalog.row_security_active(g.oid) or pg_catalog.pg_relation_filenode(g.oid) is null
-    or not coalesce(pg_catalog.to_regclass(g.name)::pg_catalog.oid operator(pg_catalog.=) g.oid, false)`;
+    or not coalesce(pg_catalog.to_regclass(g.name)::pg_catalog.oid operator(pg_catalog.=) g.oid, false)
+    or pg_catalog.to_regclass(g.earlier) is not null`;
 const GUARD = `select ${current('search_path')}, (select pg_catalog.string_agg(g.oid::pg_catalog.text, ',')
-    from rows from (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.text[])) g (oid, name)
+    from rows from (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.text[]),
+      pg_catalog.unnest($3::pg_catalog.text[])) g (oid, name, earlier)
     where ${IS_TRIPPED})`;
 const GUARD_UNLOCKING = `${GUARD}, ${RELEASE_LOCKS}`;
 
 /**
  * Goes last in a shared transaction, and gives back locks. It finds the relations for which row-level security holds now,
- * or which are no tables any more, or whose names find others: then what has run may have seen who calls, or read another
- * table than the one that was judged. It also shows whether a function has turned the search path.
+ * or which are no tables any more, or whose names find others now, on the account's search path too: then what has run may
+ * have seen who calls, or read another table than an own transaction would. It also shows whether a function has turned the search path.
  */
 export function guardStatement(relations: readonly GuardedRelation[], unlocks: boolean): Statement {
+  const rows = relations.flatMap(({ oid, name, earlier: [first = null, ...others] }) =>
+    [first, ...others].map((earlier) => ({ oid, name, earlier })),
+  );
   const values = [
-    `{${relations.map(({ oid }) => oid).join(',')}}`,
-    textArray(relations.map(({ name }) => name)),
+    `{${rows.map(({ oid }) => oid).join(',')}}`,
+    textArray(rows.map(({ name }) => name)),
+    textArray(rows.map(({ earlier }) => earlier)),
   ];
   return { name: 'svc/guard', text: unlocks ? GUARD_UNLOCKING : GUARD, values };
 }
 
-/** What tripped the guard: relations by their oids, or undefined for the search path. Undefined if nothing did. */
-export function trippedIn({ rows }: Rows): { readonly oids: readonly string[] | undefined } | undefined {
+/** The oids of relations that tripped the guard, `unknown` if the search path did, undefined if nothing did. */
+export function trippedIn({ rows }: Rows): readonly string[] | 'unknown' | undefined {
   const [path, oids] = rows[0] ?? [];
-  if (path !== PINNED_PATH) return { oids: undefined };
-  return typeof oids === 'string' ? { oids: oids.split(',') } : undefined;
+  if (path !== PINNED_PATH) return 'unknown';
+  return typeof oids === 'string' ? oids.split(',') : undefined;
 }
 
 /** What is set here ends with the transaction, so nothing stays on a connection that a pooler gives to another client. */

@@ -23,7 +23,10 @@ export interface UnitResult {
   readonly isCulprit?: boolean;
 }
 
-/** What a unit runs in a transaction that it shares, in place of its own statements. It cannot see who calls. */
+/**
+ * What a unit runs in a transaction that it shares, in place of its own statements. It is blind: verification has proven
+ * that it cannot see who calls.
+ */
 export interface BlindCall {
   readonly statement: Statement;
   readonly relations: readonly GuardedRelation[];
@@ -33,8 +36,8 @@ export interface BlindCall {
   readonly unlocks: boolean;
   /** It leaves in a shared transaction; `isFirst` for one call of each. */
   onShared(isFirst: boolean): void;
-  /** It must share no more: these relations have changed, or, if undefined, something that cannot be told. */
-  onTripped(oids: readonly string[] | undefined): void;
+  /** It must share no more: these relations have changed, or something that nobody can name. */
+  onTripped(changed: readonly string[] | 'unknown'): void;
 }
 
 /** A table that blind calls read. */
@@ -42,4 +45,6 @@ export interface GuardedRelation {
   readonly oid: string;
   /** As SQL, quoted and with its schema. */
   readonly name: string;
+  /** What the author's name for it would find first on the account's search path, if that were there; in the same form. */
+  readonly earlier: readonly string[];
 }

@@ -40,6 +40,8 @@ export const FEW_ROWS = 10;
 interface SharedStatements extends Statements {
   /** What the guard looks at in the end of the transaction: see `guardStatement`. */
   readonly relations: readonly GuardedRelation[];
+  /** Of the account, when they were judged. */
+  readonly searchPath: string;
 }
 
 export interface BoundParam {

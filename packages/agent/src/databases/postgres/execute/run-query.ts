@@ -44,7 +44,7 @@ const CHANGED_HINT =
 
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
   const { capability, shared } = verified;
-  const sharing = shared && new SharingQuery(pool.sharedCalls, capability, shared.relations);
+  const sharing = shared && new SharingQuery(pool.sharedCalls, capability, shared);
   const query = { pool, verified, forms: new Forms(verified), latencies: new LatencyByCaller(), sharing };
   const changedLabels = watchLabels(pool, verified.capability, verified.params);
   return {
@@ -99,7 +99,6 @@ class Run {
       const { error } = done;
       const wasShared = blind?.isShared === true;
       if (!wasShared) counts.own += 1;
-      else if (error === undefined) counts.sharedCalls += 1;
       if (done.moved !== undefined) {
         if (wasShared) {
           counts.sharedResends += 1;
@@ -122,6 +121,7 @@ class Run {
           attempt -= 1;
           continue;
         }
+        if (wasShared) counts.sharedCalls += 1;
         latencies.of(share).recordSize(result.rows.length);
         return result;
       }

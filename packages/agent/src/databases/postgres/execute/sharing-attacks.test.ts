@@ -77,6 +77,21 @@ describe('a table that changes between shared transactions', () => {
     expect(opened.ended).toEqual(['sample']);
   });
 
+  test('that another is put before on the search path is read there by all, together or alone', async () => {
+    const opened = await openSharing(SCHEMA);
+    const calls = await sharingCalls(opened, NOTES, OPTIONS);
+    await inShared(opened, calls, ofTenants(2));
+    const role = `${opened.server.name}_reader`;
+    await opened.server.execute(`create schema ${role}; grant usage on schema ${role} to ${role};
+      create table ${role}.note as table other; grant select on ${role}.note to ${role}`);
+    const last = ids(4).map(() => ({ values: { id: 5 } }));
+    for (let round = 0; round < 20 || opened.ended.length === 0; round += 1) {
+      const answers = [...(await calls.together(last)), ...(await calls.together(last.slice(3)))];
+      expect(new Set(answers)).toEqual(new Set(['[{"a":5,"b":"other"}]']));
+    }
+    expect(opened.ended).toEqual(['sample']);
+  });
+
   test('that gets and loses row-level security while calls run: who sees that it is on sees only its own rows', async () => {
     const opened = await openSharing(
       `${SCHEMA}; ${POLICY}; create table state (is_on bool); insert into state values (false)`,

@@ -82,6 +82,35 @@ describe('calls of one turn that cannot see who calls', () => {
     expect(opened.ended).toEqual([]);
   });
 
+  test('go on sharing beside calls that fail for their values, over and over', async () => {
+    const opened = await openSharing(SCHEMA, { maxConnections: 2 });
+    const calls = await sharingCalls(opened, 'select 6 / :id::int as a from book where id = 1', WITH_ID);
+    const { transactions } = opened.database;
+    const asked = Array.from({ length: 100 }, (_, index) => ({ values: { id: index % 50 === 7 ? 0 : 2 } }));
+    const expected = asked.map(({ values: { id } }) => (id === 0 ? 'failed' : '[{"a":3}]'));
+    // A batch may be sent after a call that has failed and whose transaction is not over.
+    for (let round = 0; round < 300; round += 1) expect(await calls.together(asked)).toEqual(expected);
+    expect(opened.ended).toEqual([]);
+    const before = transactions.sharedCalls;
+    await inShared(opened, calls, ids(3));
+    expect(transactions.sharedCalls).toBe(before + 3);
+  });
+
+  test('are counted once, though their result does not fit into the first form', async () => {
+    const opened = await openSharing(
+      `${SCHEMA} create table pair as select i % 2 as n from generate_series(1, 30) i; analyze pair`,
+    );
+    const calls = await sharingCalls(
+      opened,
+      'select n as a from pair where n <= :id and n <= :id and n <= :id',
+      WITH_ID,
+    );
+    const before = opened.database.transactions.sharedCalls;
+    const answers = await calls.together(ids(4));
+    expect(new Set(answers.map((text) => JSON.parse(text).length))).toEqual(new Set([30]));
+    expect(opened.database.transactions.sharedCalls - before).toBeLessThanOrEqual(4);
+  });
+
   test('end alone when their caller gives up or their time is over', async () => {
     const opened = await openSharing(SCHEMA);
     const calls = await sharingCalls(

@@ -46,20 +46,32 @@ export class SharingQuery {
   readonly #all: SharedCalls;
   readonly #capability: string;
   readonly #relations: readonly GuardedRelation[];
+  readonly #searchPath: string;
   #seenTrips: number;
   #isEnded = false;
 
-  constructor(all: SharedCalls, capability: string, relations: readonly GuardedRelation[]) {
+  /** `searchPath` is that of the account when the query was judged. */
+  constructor(
+    all: SharedCalls,
+    capability: string,
+    {
+      relations,
+      searchPath,
+    }: { readonly relations: readonly GuardedRelation[]; readonly searchPath: string },
+  ) {
     this.#all = all;
     this.#capability = capability;
     this.#relations = relations;
+    this.#searchPath = searchPath;
     this.#seenTrips = all.trips;
   }
 
-  /** Undefined if it may share no more, or a pooler could give the session to other clients. */
+  /** Undefined if it may share no more, a pooler could give the session to other clients, or its search path is another. */
   call(session: DatabaseSession, statement: Statement, deadline: number): SharedCall | undefined {
-    const { keepsSettings, backend, unlocks } = session.facts;
-    if (!keepsSettings || backend === undefined || this.#hasEnded()) return undefined;
+    const { keepsSettings, backend, searchPath, unlocks } = session.facts;
+    // On another path the author's names may find other tables.
+    const isSamePath = searchPath === this.#searchPath;
+    if (!isSamePath || !keepsSettings || backend === undefined || this.#hasEnded()) return undefined;
     return new SharedCall(this.#all, this, { statement, relations: this.#relations, deadline, unlocks });
   }
 
@@ -112,8 +124,8 @@ export class SharedCall implements BlindCall {
     if (isFirst) this.#all.counts.shared += 1;
   }
 
-  onTripped(oids: readonly string[] | undefined): void {
-    if (oids === undefined) this.#query.end();
-    else this.#all.trip(oids);
+  onTripped(changed: readonly string[] | 'unknown'): void {
+    if (changed === 'unknown') this.#query.end();
+    else this.#all.trip(changed);
   }
 }

@@ -47,11 +47,15 @@ export interface RelationFacts {
   readonly hasRowSecurity: boolean;
   /** Whether its indexes, checks or statistics call something of the database's own. */
   readonly callsOwn: boolean;
+  /** Whether a cast or operator class of the database's own serves its rows or arrays of them. */
+  readonly isRowServed: boolean;
   /** Columns whose types are not blind. */
   readonly otherColumns: readonly string[];
 }
 
 interface ForAll {
+  /** The account. */
+  readonly user: string;
   readonly isReadCommitted: boolean;
   readonly mayGuard: boolean;
   /** Whether casts or operator classes of the database's own serve PostgreSQL's own types. */
@@ -168,8 +172,9 @@ export class BlindCatalog {
 }
 
 function forAllOf(collations: Rows | undefined, forAll: Rows | undefined): ForAll {
-  const [isReadCommitted, mayGuard, extendsTypes, operators] = forAll?.rows[0] ?? [];
+  const [isReadCommitted, mayGuard, extendsTypes, operators, user] = forAll?.rows[0] ?? [];
   return {
+    user: user ?? '',
     isReadCommitted: isReadCommitted === 't',
     mayGuard: mayGuard === 't',
     extendsTypes: extendsTypes !== 'f',
@@ -206,7 +211,7 @@ function relationFacts(
   { oid, schema }: { readonly oid: string; readonly schema: string },
   row: readonly (string | null)[],
 ): RelationFacts {
-  const [name, isPlain, hasRowSecurity, callsOwn, otherColumns] = row;
+  const [name, isPlain, hasRowSecurity, callsOwn, isRowServed, otherColumns] = row;
   const columns: unknown = JSON.parse(otherColumns ?? '[]');
   return {
     oid,
@@ -215,6 +220,7 @@ function relationFacts(
     isPlain: isPlain === 't',
     hasRowSecurity: hasRowSecurity !== 'f',
     callsOwn: callsOwn !== 'f',
+    isRowServed: isRowServed !== 'f',
     otherColumns: Array.isArray(columns) ? columns.map(String) : [],
   };
 }

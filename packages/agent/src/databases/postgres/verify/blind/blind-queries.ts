@@ -23,7 +23,8 @@ export const COLLATIONS: Statement = {
 
 /**
  * What holds for all statements: (whether a new transaction is read committed, whether the account may call the guard's
- * functions, whether casts, operator classes or operator families of the database's own serve PostgreSQL's own types, the names of PostgreSQL's own operators).
+ * functions, whether casts, operator classes or operator families of the database's own serve PostgreSQL's own types, the names of PostgreSQL's own operators,
+ * the account).
  */
 export const FOR_ALL: Statement = {
   text: `select current_setting('transaction_isolation') = 'read committed',
@@ -35,7 +36,7 @@ export const FOR_ALL: Statement = {
         and a.amoplefttype < ${FIRST_USER_OID} and a.amoprighttype < ${FIRST_USER_OID})
       or exists (select from pg_amproc a where a.oid ${IS_OWN} and a.amprocfamily < ${FIRST_USER_OID}
         and a.amproclefttype < ${FIRST_USER_OID} and a.amprocrighttype < ${FIRST_USER_OID}),
-    (select string_agg(distinct o.oprname, ' ') from pg_operator o where o.oid < ${FIRST_USER_OID})`,
+    (select string_agg(distinct o.oprname, ' ') from pg_operator o where o.oid < ${FIRST_USER_OID}), current_user`,
 };
 
 /**
@@ -79,6 +80,15 @@ const OPERATORS = `select o.oid, n.nspname, o.oprleft = 0, ${takesOwn('o.oprleft
   from pg_operator o join pg_namespace n on n.oid = o.oprnamespace where o.oid = any ($1::oid[])`;
 
 /**
+ * Whether values of the type, a row type or an array of a domain, are converted or compared by what is the database's own:
+ * plans do not show that.
+ */
+function isServed(oid: string): string {
+  return `(exists (select from pg_cast c where c.oid ${IS_OWN} and c.castfunc <> 0 and ${oid} in (c.castsource, c.casttarget))
+    or exists (select from pg_opclass o where o.oid ${IS_OWN} and o.opcdefault and o.opcintype = ${oid}))`;
+}
+
+/**
  * Each type `root` of `roots`, with whether it is blind: PostgreSQL's own and naming no objects, or an array or a domain
  * over such. A domain's checks may do no more than compare by PostgreSQL's own IMMUTABLE functions.
  */
@@ -98,7 +108,7 @@ function blindTypes(roots: string): string {
               where p.oid is null or p.oid ${IS_OWN} or p.provolatile <> 'i')
             or exists (select from pg_depend d where d.classid = 'pg_constraint'::regclass and d.objid = k.oid
               and d.refobjid ${IS_OWN} and (d.refclassid <> 'pg_type'::regclass or d.refobjid <> t.oid))))
-        else t.typinput = 'array_in'::regproc
+        else t.typinput = 'array_in'::regproc and not (t.oid ${IS_OWN} and ${isServed('t.oid')})
           or t.oid < ${FIRST_USER_OID} and t.typtype in ('b', 'r', 'm') and t.typname !~ '^reg' end)
       from chain c join pg_type t on t.oid = c.oid group by c.root)`;
 }
@@ -109,7 +119,7 @@ const TYPES = `with ${blindTypes('select unnest($1::oid[])')}
 
 /**
  * Relations: (oid, schema, name, whether a plain table or materialized view, whether it has row-level security, whether
- * planning or reading it may call what is the database's own, its columns of types that are not blind as JSON).
+ * planning or reading it may call what is the database's own, whether its rows are served, its columns of types that are not blind as JSON).
  */
 const RELATIONS = `with ${blindTypes('select a.atttypid from pg_attribute a where a.attrelid = any ($1::oid[]) and a.attnum > 0 and not a.attisdropped')},
   parts (relation, classid, objid) as (
@@ -124,6 +134,7 @@ const RELATIONS = `with ${blindTypes('select a.atttypid from pg_attribute a wher
     exists (select from parts p join pg_depend d on d.classid = p.classid and d.objid = p.objid
       left join pg_type t on d.refclassid = 'pg_type'::regclass and t.oid = d.refobjid
       where p.relation = r.oid and d.refobjid ${IS_OWN} and d.refclassid = any (${CALLING}) and t.typtype is distinct from 'e'),
+    exists (select from pg_type t where r.reltype in (t.oid, t.typelem) and ${isServed('t.oid')}),
     (select coalesce(json_agg(a.attname), '[]') from pg_attribute a join blind b on b.oid = a.atttypid
       where a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped and not b.is_blind)
   from pg_class r join pg_namespace n on n.oid = r.relnamespace where r.oid = any ($1::oid[])`;

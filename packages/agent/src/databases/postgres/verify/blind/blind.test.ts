@@ -160,6 +160,32 @@ describe('others have a transaction of their own, for a reason', () => {
     expect(await formOf(database, sql, options)).toBe(reason);
   });
 
+  test.each([
+    'select i::text as a from imp i',
+    'select lower(i) as a from imp i',
+    "select string_agg(i, ',') as a from imp i",
+    'select array_agg(i)::text as a from imp i',
+    'select id::text as a from plain_lists order by plains',
+    'select plains::text as a from plain_lists',
+  ])('type: the rows or arrays in %s are converted or compared by functions of the database', async (sql) => {
+    const own = await testDatabase({
+      sql: [
+        `create table imp (id int primary key, name text);
+         create function who(imp) returns text language plpgsql stable as
+           $$ begin return current_setting('svc.api_key_name', true); end $$;
+         create cast (imp as text) with function who(imp) as implicit;
+         create domain plain as int;
+         create table plain_lists (id int primary key, plains plain[]);
+         create function who(plain[]) returns text language plpgsql stable as
+           $$ begin return current_setting('svc.api_key_name', true); end $$;
+         create cast (plain[] as text) with function who(plain[]) as implicit`,
+      ],
+    });
+    const opened = openPostgres(configOf(own));
+    expect(await formOf(opened, sql, string)).toBe('type');
+    await opened.close();
+  });
+
   test('shared: a time in another zone, which PostgreSQL 13 calls volatile', async () => {
     if (version < 140_000) return;
     const sql =

@@ -5,6 +5,7 @@ import { FIRST_USER_OID } from '../../dialect/type-oids.ts';
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
 import type { GuardedRelation } from '../../connection/unit.ts';
 import { neededObjects } from '../grants/needed-objects.ts';
+import { schemasOf } from '../functions/dependency-catalog.ts';
 import { tooDeep, type QualifiedName } from '../statement/inspect.ts';
 import { namedObjects, type NamedObjects } from '../statement/named-objects.ts';
 import type { TreeNode } from '../statement/tree.ts';
@@ -30,7 +31,11 @@ const VOLATILE_CLOCK = 'clock_timestamp';
 
 export type Judgement =
   | { readonly own: OwnReason }
-  | { readonly qualified: QualifiedText; readonly relations: readonly GuardedRelation[] };
+  | {
+      readonly qualified: QualifiedText;
+      readonly relations: readonly GuardedRelation[];
+      readonly searchPath: string;
+    };
 
 /**
  * Judges whether a statement is blind: whether it cannot see who calls, and means the same on the pinned search path of a
@@ -52,17 +57,31 @@ export function judge(statement: Judged, catalog: BlindCatalog): Judgement {
   if (!forAll.mayGuard || forAll.extendsTypes || !callsAreBlind(uses, statement, catalog)) {
     return { own: 'function' };
   }
-  if (!typesAreBlind(uses, statement, catalog) || readsOtherTypes(uses, tree, found)) return { own: 'type' };
+  const areRowsServed = relations.some(({ isRowServed }) => isRowServed);
+  if (areRowsServed || !typesAreBlind(uses, statement, catalog) || readsOtherTypes(uses, tree, found)) {
+    return { own: 'type' };
+  }
   const inSchemas = meansTheSame(uses, statement, catalog) ? qualified(uses, statement, found) : undefined;
   if (inSchemas === undefined) return { own: 'names' };
   if (relations.some(({ callsOwn }) => callsOwn)) return { own: 'index' };
-  const guarded = new Map(
-    relations.map(({ oid, schema, name }) => [
-      oid,
-      { oid, name: [schema, name].map(quoteIdentifier).join('.') },
-    ]),
+  const { searchPath } = facts;
+  const unqualified = new Set(
+    named.relations.flatMap(({ schema, name }) => (schema === undefined ? [name] : [])),
   );
-  return { qualified: inSchemas, relations: [...guarded.values()] };
+  const guarded = new Map(
+    relations.map(({ oid, schema, name }) => {
+      const nameIn = (each: string): string => [each, name].map(quoteIdentifier).join('.');
+      const before = unqualified.has(name) ? schemasBefore(schema, searchPath, forAll.user) : [];
+      return [oid, { oid, name: nameIn(schema), earlier: before.map(nameIn) }];
+    }),
+  );
+  return { qualified: inSchemas, relations: [...guarded.values()], searchPath };
+}
+
+/** Where a relation would be found before one of `schema`, whether or not there is such a schema. */
+function schemasBefore(schema: string, searchPath: string, user: string): readonly string[] {
+  const path = schemasOf(searchPath).map((each) => (each === '$user' ? user : each));
+  return path.slice(0, Math.max(0, path.indexOf(schema)));
 }
 
 /** By their names as the statement has them; undefined if one cannot be found. */

@@ -51,8 +51,11 @@ export async function prove(pool: SessionPool, subject: Subject): Promise<Proven
   const isSame =
     isSamePlan(subject.plan, planAt(results, RESULTS + 1)) || (await isSameAtOnce(pool, subject, text));
   if (!isSame) return { ok: true, sharing: ownTransaction('names') };
-  const { relations } = judgement;
-  return { ok: true, sharing: { transaction: { form: 'shared' }, shared: { ...shared, relations } } };
+  const { relations, searchPath } = judgement;
+  return {
+    ok: true,
+    sharing: { transaction: { form: 'shared' }, shared: { ...shared, relations, searchPath } },
+  };
 }
 
 async function proveOwn(

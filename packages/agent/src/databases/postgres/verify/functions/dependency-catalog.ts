@@ -284,19 +284,25 @@ function factsOf(row: readonly (string | null)[]): FunctionFacts {
     isInternal: isInternal === 'true',
     symbol: language === 'c' ? (code ?? '') : '',
     body: isText === 'true' ? parsedBody(code ?? '') : undefined,
-    schemas: typeof path === 'string' ? schemasOf(path) : [],
+    schemas: typeof path === 'string' ? schemasOfBody(path) : [],
     isPolymorphic: isPolymorphic === 'true',
   };
 }
 
 const PART_OF_PATH = /"((?:[^"]|"")*)"|([^\s,"]+)/g;
 
+/** The names in a search path; `$user` stands for the account's. */
+export function schemasOf(path: string): readonly string[] {
+  return Array.from(path.matchAll(PART_OF_PATH), ([, quoted, bare = '']) =>
+    quoted === undefined ? bare.toLowerCase() : quoted.replaceAll('""', '"'),
+  );
+}
+
 /** PostgreSQL's own schema is always on the path, and `$user` can be any. */
-function schemasOf(path: string): readonly string[] {
-  const schemas = Array.from(path.matchAll(PART_OF_PATH), ([, quoted, bare = '']) => {
-    const schema = quoted === undefined ? bare.toLowerCase() : quoted.replaceAll('""', '"');
-    return schema === '$user' || schema === '' ? ANY_SCHEMA : schema;
-  });
+function schemasOfBody(path: string): readonly string[] {
+  const schemas = schemasOf(path).map((schema) =>
+    schema === '$user' || schema === '' ? ANY_SCHEMA : schema,
+  );
   return [...new Set([...schemas, 'pg_catalog'])];
 }
 
