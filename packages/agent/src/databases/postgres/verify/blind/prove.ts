@@ -29,9 +29,9 @@ interface Proven {
 const [PLAN, RESULTS] = [2, 4];
 
 /**
- * Proves that the statements around the author's can be planned: those of own transactions, or else the capability is
- * refused, and those of shared ones, or else it has no shared ones. On the pinned path the statement with its schemas
- * must have the plan that the author's has on the account's.
+ * Proves that the statements around the author's can be planned, or else the capability is refused, and that on the pinned
+ * path the statement with its schemas has the plan that the author's has on the account's, or else it has no shared ones.
+ * What stands around it there is the same SQL, whose names all have their schema.
  */
 export async function prove(pool: SessionPool, subject: Subject): Promise<Proven | RefusedStep> {
   const { capability, judgement, own, wrapping, params } = subject;
@@ -44,7 +44,6 @@ export async function prove(pool: SessionPool, subject: Subject): Promise<Proven
     ...explain(own.prefix, params),
     PIN_SEARCH_PATH,
     ...explain(text, params),
-    ...explain(shared.prefix, params),
   ]);
   if (!both.ok) return proveOwn(pool, subject, 'names');
   const { results } = both.output;
