@@ -132,7 +132,7 @@ describe('an account that cannot be audited', () => {
     await writeCapabilityFile();
     const { code, stdout, stderr } = await runProcess(agent, CHECK[1], { cwd: folder.path });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.trimEnd().split('\n').slice(2)).toEqual([
+    expect(stdout.trimEnd().split('\n').slice(3)).toEqual([
       expect.stringMatching(/^account: the account could not be audited; to fix it: /),
       'Details: check.log',
     ]);
@@ -237,7 +237,7 @@ test('an account that only reads has no finding, also when it is required', asyn
   await writeCapabilityFile({ database: { require_readonly_account: true } });
   const { code, stdout } = await runProcess(agent, ['check'], { cwd: folder.path });
   expect(code).toBe(0);
-  expect(stdout.trimEnd().split('\n').slice(2)).toEqual([
+  expect(stdout.trimEnd().split('\n').slice(3)).toEqual([
     expect.stringMatching(/^note: like every account of a PostgreSQL server .*\(lo_create\)/),
   ]);
 });
