@@ -142,7 +142,9 @@ describe('a table that changes between shared transactions', () => {
     await opened.server.execute(`create rule "_RETURN" as on select to empty do instead
       select id, tenant from note where tenant = current_setting('svc.api_key_name', true)`);
     await opened.server.execute(`grant select on all tables in schema public to public`);
-    expect(await calls.together(ofTenants(2))).toEqual([0, 1, 0, 1].map(notesOf));
+    for (let round = 0; round < 5 || opened.ended.length === 0; round += 1) {
+      expect(await calls.together(ofTenants(2))).toEqual([0, 1, 0, 1].map(notesOf));
+    }
     expect(opened.ended).toEqual(['sample']);
   });
 });
