@@ -247,8 +247,13 @@ function caller(port: number): Caller {
   const call: Caller['call'] = async (headers = {}, path = '/api/v1/capabilities/find_book') => {
     const asked = request({ ...target, path, method: 'POST', headers });
     asked.end(BODY);
-    const [response]: IncomingMessage[] = await once(asked, 'response');
-    if (response === undefined) throw new Error('no response');
+    const [response]: IncomingMessage[] = await once(asked, 'response').catch((error: unknown) => {
+      // The balancer had closed the idle connection just then, before it heard of the call.
+      if (asked.reusedSocket && error instanceof Error && 'code' in error && error.code === 'ECONNRESET')
+        return [];
+      throw error;
+    });
+    if (response === undefined) return call(headers, path);
     return { status: response.statusCode ?? 0, body: await text(response) };
   };
   return {
