@@ -80,13 +80,13 @@ const told = (): readonly string[] =>
 const formOf = (name: string): unknown =>
   served.prepared.find((each) => each.capability === name)?.transaction;
 
-test('the end is told of once, however many sessions and workers tell of it', () => {
+test('sharing_ended is logged once, however many sessions and workers report it', () => {
   for (const name of ['a', 'a', 'b', 'a', 'c', 'unknown']) sharing.end(name);
   expect(told()).toEqual(['sharing_ended a', 'sharing_ended b']);
   expect([...sharing.ended]).toEqual(['a', 'b']);
 });
 
-test('what may share again is prepared again and told of as back, and nothing else changes', async () => {
+test('a capability that may share again is prepared again and logged as sharing_back, and nothing else changes', async () => {
   const before = served;
   const fresh = prepared('a');
   verify = judging(fresh);
@@ -162,7 +162,7 @@ test.each([
   expect(told()).toEqual(['sharing_ended a', 'sharing_back a']);
 });
 
-test('a reload that judges it anew tells that it is back, and one that cannot does not', async () => {
+test('a reload that judges the capability again logs sharing_back, and one that cannot does not', async () => {
   sharing.end('a');
   sharing.end('b');
   // The same objects: the database is away.
@@ -217,7 +217,7 @@ test('a verification of everything takes up what is judged otherwise, both ways,
   expect(events).toEqual([]);
 });
 
-test('an end that is told of between a swap and the word of it counts for what is served now', () => {
+test('an end that a session reports between a swap and its notice counts for what is served now', () => {
   sharing.end('a');
   served = { ...served, prepared: [prepared('a'), prepared('b')] };
   sharing.end('a');
@@ -231,7 +231,7 @@ test('a judgement that shares with other tables is served', async () => {
   expect(served.prepared[0]).toBe(fresh);
 });
 
-test('an agent that ends neither serves nor tells of a judgement', async () => {
+test('an agent that ends neither serves nor logs a judgement', async () => {
   verify = judging(prepared('a'));
   sharing.end('a');
   swapFails = true;

@@ -206,7 +206,7 @@ export interface DatabaseConnections {
 
 /** A verified capability, ready to run. */
 export interface Query {
-  /** Runs in a READ ONLY transaction of its own that is always rolled back; throws `DatabaseError`. */
+  /** Runs in a READ ONLY transaction that is always rolled back: its own or a shared one. Throws `DatabaseError`. */
   run(call: QueryCall): Promise<QueryResult>;
   /**
    * Call this when parameters were refused. Tells once of each parameter whose labels in the database have changed

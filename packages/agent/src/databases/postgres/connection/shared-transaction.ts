@@ -68,7 +68,7 @@ function distribute(blind: readonly BlindUnit[], { results, error, idle }: UnitR
     const culprit = isLoss(error) ? undefined : blind[results.length - SET_UP];
     // What is no call's fault would come again: another statement has the name of one of the agent's.
     if (culprit === undefined && isReplaced(error)) for (const { call } of blind) call.onTripped('unknown');
-    // First, for the first that is told of an error brings the session back in order, and moves the others away.
+    // The culprit comes first: the first call that gets the error resets the session and moves the others away.
     culprit?.unit.onResult({ ...failed, isCulprit: true });
     for (const each of blind) if (each !== culprit) each.unit.onResult(failed);
     return;

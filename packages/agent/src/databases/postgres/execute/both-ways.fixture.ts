@@ -4,7 +4,7 @@ import type { PreparedQuery } from './prepared-query.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** How a call ends: its rows and what is told of them, or its error. */
+/** How a call ends: its rows with their count and whether there are more, or its error. */
 export type Ending = string;
 
 /**

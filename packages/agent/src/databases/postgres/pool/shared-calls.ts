@@ -1,7 +1,6 @@
 import type { TransactionCounts } from '../../driver/driver.ts';
 import type { Statement } from '../connection/statement.ts';
-import type { BlindCall } from '../connection/unit.ts';
-import type { GuardedRelation } from '../connection/unit.ts';
+import type { BlindCall, GuardedRelation } from '../connection/unit.ts';
 import type { DatabaseSession } from '../connection/database-session.ts';
 
 /** What the guards of all connections to a database have found, and the counts of its transactions. */
