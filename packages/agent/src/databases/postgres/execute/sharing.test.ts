@@ -100,15 +100,23 @@ describe('calls of one turn that cannot see who calls', () => {
     const opened = await openSharing(
       `${SCHEMA} create table pair as select i % 2 as n from generate_series(1, 30) i; analyze pair`,
     );
-    const calls = await sharingCalls(
-      opened,
-      'select n as a from pair where n <= :id and n <= :id and n <= :id',
-      WITH_ID,
-    );
-    const before = opened.database.transactions.sharedCalls;
-    const answers = await calls.together(ids(4));
-    expect(new Set(answers.map((text) => JSON.parse(text).length))).toEqual(new Set([30]));
-    expect(opened.database.transactions.sharedCalls - before).toBeLessThanOrEqual(4);
+    const { transactions } = opened.database;
+    const sql = 'select n as a from pair where n <= :id and n <= :id and n <= :id';
+    for (;;) {
+      // No row comes while its latency becomes known, so that the first form is the one for few rows.
+      const calls = await sharingCalls(opened, sql, { ...WITH_ID, trainedBy: { id: -1 } });
+      const before = { ...transactions };
+      const answers = await calls.together(ids(4));
+      expect(answers.map((text) => JSON.parse(text).length)).toEqual([30, 30, 30, 30]);
+      // On a busy machine some are late, and sent alone.
+      if (transactions.own > before.own) continue;
+      expect(transactions).toEqual({
+        ...before,
+        shared: before.shared + 2,
+        sharedCalls: before.sharedCalls + 4,
+      });
+      break;
+    }
   });
 
   test('end alone when their caller gives up or their time is over', async () => {
