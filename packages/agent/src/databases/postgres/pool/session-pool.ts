@@ -13,10 +13,11 @@ const DOUBTFUL_CLOSE_MS = 250;
 
 /** How many transactions may be under way over one session. */
 const PIPELINE_MAX = 32;
-/** Over so many sessions short transactions are spread, if there are so many: few calls at once do not wait. */
-const SPREAD = 2;
-/** How long a short transaction may then be expected to wait behind others before another session is woken for it. */
-const JOIN_MS = 0.5;
+/**
+ * How long the short transactions under way over one session may be expected to take together, before another session is
+ * woken: what takes longer runs beside others on a server with several processors.
+ */
+const JOIN_MS = 1;
 /** How many sessions are compared to find the least busy. */
 const COMPARED_MAX = 8;
 
@@ -24,9 +25,9 @@ const COMPARED_MAX = 8;
 const GROW_AGAIN_MS = 1000;
 
 /**
- * Hands out each session to one transaction, or to several short ones. An idle session goes first. Once several serve short
- * ones, a short one is sent behind others if it hardly waits there: waking another session costs as much again as the
- * transaction. It moves to another session when one before it takes long and another session may be had.
+ * Hands out each session to one transaction, or to several short ones. A short one is sent behind others if it hardly waits
+ * there: waking another session costs as much again as the transaction. Else an idle session is used. A short one moves to
+ * another session when one before it takes long and another session is free or may be opened.
  */
 export class SessionPool extends PoolBase<DatabaseSession> {
   readonly sharedCalls: SharedCalls;
@@ -86,7 +87,7 @@ export class SessionPool extends PoolBase<DatabaseSession> {
 
   protected assign(shortMs: number | undefined, share: CallerShare | undefined): DatabaseSession | undefined {
     const mayShare = shortMs !== undefined;
-    const joined = mayShare && this.#shared >= SPREAD ? this.#joinable() : undefined;
+    const joined = mayShare && this.#shared > 0 ? this.#joinable(shortMs) : undefined;
     // The most recently used one first: its caches are warm, and a pooler may let go the server connections of the others.
     const idle = joined === undefined && !this.isKeptBack(shortMs, share) ? this.idle.pop() : undefined;
     const session = joined ?? idle ?? (mayShare ? this.#leastBusy() : undefined);
@@ -150,15 +151,15 @@ export class SessionPool extends PoolBase<DatabaseSession> {
   }
 
   /** The one that was last given to a short transaction, so that many leave in a batch; else the least busy. */
-  #joinable(): DatabaseSession | undefined {
-    const session = this.#isJoinable(this.#lastShared) ? this.#lastShared : this.#leastBusy();
-    return this.#isJoinable(session) ? session : undefined;
+  #joinable(shortMs: number): DatabaseSession | undefined {
+    const session = this.#isJoinable(this.#lastShared, shortMs) ? this.#lastShared : this.#leastBusy();
+    return this.#isJoinable(session, shortMs) ? session : undefined;
   }
 
-  #isJoinable(session: DatabaseSession | undefined): boolean {
+  #isJoinable(session: DatabaseSession | undefined, shortMs: number): boolean {
     const live = session && this.live.get(session);
     if (live?.state !== 'shared' || session?.queue.isOpen !== true) return false;
-    return live.expectedMs <= JOIN_MS && live.acquired < PIPELINE_MAX;
+    return live.expectedMs + shortMs <= JOIN_MS && live.acquired < PIPELINE_MAX;
   }
 
   /** Among some of the shared ones. */
