@@ -34,8 +34,8 @@ const ROOMS = {
     'proposals',
     'lint',
     'start-up',
-    'gateway-link',
     'calls',
+    'gateway-link',
     'workers',
     'reload',
     'workbench',
@@ -45,6 +45,7 @@ const ROOMS = {
     'runtime',
     'cli',
   ],
+  standalone: ['local-link', 'stdio', 'serve', 'cli'],
 };
 
 /** The same of each engine, whose rooms are folders too. */
@@ -97,7 +98,7 @@ const PURE = [
   'agent/src/proposals/render/capability-file.ts',
 ];
 
-const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent)/src/';
+const SHIPPED = '^packages/(?:protocol|edge|identity|gateway|agent|standalone)/src/';
 const TEST_CODE = ['\\.(?:test|testing|fixture)\\.ts$', '^packages/testkit/'];
 /** What the pages of the console are told: types alone. */
 const CONSOLE_DATA = '^packages/console/src/data\\.ts$';
@@ -168,6 +169,15 @@ export default {
       'gateway and agent never import each other.',
       { path: '^packages/(gateway|agent)/src/', pathNot: TEST_CODE },
       { path: '^packages/', pathNot: [SHARED, CONSOLE_DATA, '^packages/$1/'] },
+    ),
+    forbid(
+      'standalone-by-libraries',
+      'Of gateway and agent the one process knows what their libraries name.',
+      { path: '^packages/standalone/src/', pathNot: TEST_CODE },
+      {
+        path: '^packages/',
+        pathNot: [SHARED, '^packages/standalone/', '^packages/(?:gateway|agent)/src/library\\.ts$'],
+      },
     ),
     forbid(
       'room-unknown',

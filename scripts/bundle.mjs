@@ -19,20 +19,32 @@ const ENGINES = {
 const executables = [
   {
     entry: 'packages/gateway/src/main.ts',
-    helpers: { SVC_HELPER: { entry: 'packages/gateway/src/verifier-thread.ts' } },
+    helpers: { SVC_VERIFIER: { entry: 'packages/gateway/src/verifier-thread.ts' } },
     pages: { SVC_CONSOLE: 'packages/console/src' },
     output: 'dist/svc-gateway',
   },
   {
     entry: 'packages/agent/src/main.ts',
     helpers: {
-      SVC_HELPER: { entry: 'packages/agent/src/start-up-child.ts', external: COMMANDS },
+      SVC_CHECKS: { entry: 'packages/agent/src/start-up-child.ts', external: COMMANDS },
       SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: [...VERIFIER, ...COMMANDS] },
     },
     engines: ENGINES,
     pages: { SVC_CONSOLE: 'packages/console/src' },
     external: VERIFIER,
     output: 'dist/svc-agent',
+  },
+  {
+    entry: 'packages/standalone/src/main.ts',
+    helpers: {
+      SVC_CHECKS: { entry: 'packages/agent/src/start-up-child.ts', external: COMMANDS },
+      SVC_WORKER: { entry: 'packages/agent/src/worker-child.ts', external: [...VERIFIER, ...COMMANDS] },
+      SVC_VERIFIER: { entry: 'packages/gateway/src/verifier-thread.ts' },
+    },
+    engines: ENGINES,
+    pages: { SVC_CONSOLE: 'packages/console/src' },
+    external: VERIFIER,
+    output: 'dist/svc',
   },
 ];
 

@@ -12,8 +12,7 @@ export const GATEWAY_METRICS_OF_SERVICES: readonly Metric[] = await described((r
     requestsInFlight: none,
     hasServices: true,
     reloads: true,
-    agentConnections: none,
-    agentCallsInFlight: none,
+    agents: { connections: none, callsInFlight: none },
     fleet: { replicas: none, linksMissing: none, singleLinks: none },
     resultBytesReserved: none,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 0 }),
@@ -34,9 +33,7 @@ export const GATEWAY_METRICS: readonly Metric[] = GATEWAY_METRICS_OF_SERVICES.ma
 
 export const AGENT_METRICS: readonly Metric[] = await described((register) =>
   createAgentMetrics(register, {
-    links: none,
-    linksWanted: none,
-    dials: () => [],
+    links: () => ({ held: 0, wanted: 0, dials: [] }),
     callsRunning: none,
     callsQueued: none,
     databasesNamed: false,

@@ -9,7 +9,7 @@ import {
   type AgentSide,
 } from '../../packages/agent/src/gateway-link/gateway-by-hand.testing.ts';
 import { openGatewayLinks, type GatewayLinks } from '../../packages/agent/src/gateway-link/gateway-links.ts';
-import type { CallOutcome } from '../../packages/agent/src/gateway-link/call-session.ts';
+import type { CallOutcome } from '../../packages/agent/src/calls/handle-call.ts';
 import { createMessageSource } from '../../packages/protocol/src/frames/mutate.testing.ts';
 import { describing } from '../../packages/gateway/src/agents/unauthenticated-peer.testing.ts';
 import { startLoad } from '../requirements/steady-load.testing.ts';

@@ -4,11 +4,13 @@ import {
   proxiesOfEnvironment,
   serveMetrics,
   type AcceptFailure,
+  type MetricsRegister,
   type Sample,
 } from '@svc/edge';
 import { DRAIN_TIMEOUT_MS, RESULT_MAX_BYTES } from '@svc/protocol';
 import { createDescriptionBudget } from './agents/description-budget.ts';
-import { createAgentEndpoint, createAgentUpgradeHandler } from './agents/endpoint.ts';
+import { createAgentEndpoint, createAgentUpgradeHandler, type EndpointOptions } from './agents/endpoint.ts';
+import { createOwnAgent, type OwnAgent } from './agents/own-agent.ts';
 import { createSessionDirectory } from './agents/session-directory.ts';
 import { createResultBudget } from './agents/result-budget.ts';
 import { limitConcurrentCalls } from './calls/permit-call.ts';
@@ -81,6 +83,10 @@ export interface Surroundings {
   readonly executable: Pick<Executable, 'version' | 'consoleAssets'>;
   /** Of the configuration. */
   readonly warnings?: readonly string[];
+  /** If the agent is part of this process, so that none connects: called before the gateway listens. */
+  readonly attachAgent?: ((ownAgent: OwnAgent) => Promise<void>) | undefined;
+  /** Set with `attachAgent` if metrics are served: that of the agent, too. */
+  readonly register?: MetricsRegister | undefined;
 }
 
 /** How long calls are still answered after the process that this one serves for is gone. */
@@ -92,7 +98,7 @@ const CUT_OFF_MS = 1000;
 /** Connects the modules of the gateway with each other. Rejects if it cannot listen. */
 export async function startGateway(
   config: GatewayConfig,
-  { log, verifier, replica, loadServices, executable, warnings = [] }: Surroundings,
+  { log, verifier, replica, loadServices, executable, warnings = [], attachAgent, ...given }: Surroundings,
 ): Promise<RunningGateway> {
   const now = (): number => performance.now();
   const { channel } = replica;
@@ -118,7 +124,8 @@ export async function startGateway(
       workers: replica.workers,
       now,
     }));
-  const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
+  const register =
+    given.register ?? (config.metricsListen && (await createMetricsRegister(traces !== undefined)));
   const shared = openSharedState(config, {
     channel,
     onRevoked: setRevoked,
@@ -136,8 +143,13 @@ export async function startGateway(
       hasServices: hasServicesFile,
       // In a replica with workers, the primary reads the files.
       reloads: channel === undefined && config.reloadedFiles.length > 0,
-      agentConnections: () => ofServices(({ registry }) => registry.connections),
-      agentCallsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
+      agents:
+        attachAgent === undefined
+          ? {
+              connections: () => ofServices(({ registry }) => registry.connections),
+              callsInFlight: () => ofServices(({ registry }) => registry.callsInFlight),
+            }
+          : undefined,
       fleet: isFleet(config)
         ? {
             // In a replica with workers, the primary reports both.
@@ -240,7 +252,7 @@ export async function startGateway(
     now,
   });
   replicaCount.onChange(() => links.replicaCountChanged());
-  const endpoint = createAgentEndpoint({
+  const endpointOptions: EndpointOptions = {
     rules: {
       agentKey: (keyId) => services.agentKey(keyId),
       audiences: config.agentUrls,
@@ -264,8 +276,9 @@ export async function startGateway(
         onKnown: (source) => channel.tell('source_known', { source }),
       },
     }),
-  });
-  channel?.on('source_known', ({ source }) => endpoint.sourceKnown(source));
+  };
+  const endpoint = attachAgent === undefined ? createAgentEndpoint(endpointOptions) : undefined;
+  channel?.on('source_known', ({ source }) => endpoint?.sourceKnown(source));
   const health = {
     agentConnected: () => services.agentConnected,
     databasesReady: readyDatabases && (() => services.databasesReady(readyDatabases)),
@@ -278,7 +291,7 @@ export async function startGateway(
       ...services.ofDefault.handlers,
       health: createHealth(health),
       ready: createReady(health),
-      agent: createAgentUpgradeHandler(endpoint),
+      agent: endpoint && createAgentUpgradeHandler(endpoint),
     },
     resolveSource: createSourceResolver({
       allowList: config.ipAllowList,
@@ -307,7 +320,7 @@ export async function startGateway(
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   // The metrics of a worker are on the page of its primary.
   const scraped =
-    register && channel === undefined
+    register !== undefined && config.metricsListen !== undefined && channel === undefined
       ? await serveMetrics(register, config.metricsListen, 'GATEWAY_METRICS_ADDR', onAcceptFailure)
       : undefined;
   const tellMetrics = register && channel && reportMetrics(channel, register);
@@ -315,6 +328,7 @@ export async function startGateway(
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
   const closeConsole = await consolePart?.open(http.accept);
+  await attachAgent?.(createOwnAgent(services.ofDefault));
   const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
   observe({ event: 'listening', url: originOf(config, config.listen.host, port), address, port });
   /** In a worker, the primary has the key records. */
@@ -340,7 +354,7 @@ export async function startGateway(
     setRecords(next);
     shared.setServices(next);
     services.set(next);
-    endpoint.endUnknown();
+    endpoint?.endUnknown();
   };
   // In a worker, the primary watches the files.
   channel?.on('services', ({ services: next }) => apply(next));
@@ -363,7 +377,7 @@ export async function startGateway(
       watch?.close();
       observe({ event: 'shutting_down', signal, in_flight: http.inFlight });
       if (abandoned === undefined) await delayShutdown(config.shutdownDelayMs, channel);
-      endpoint.goAway();
+      endpoint?.goAway();
       const drainMs = abandoned === undefined ? DRAIN_TIMEOUT_MS : ABANDONED_DRAIN_MS;
       const drainedAt = now() + drainMs;
       await http.drain(drainMs);
@@ -372,7 +386,7 @@ export async function startGateway(
       for (const service of services.all) service.stopWaiting();
       // Calls that are cut off here still get their error.
       await Promise.all([
-        endpoint.close(),
+        endpoint?.close(),
         http.answered(abandoned === undefined ? CUT_OFF_MS : ABANDONED_CUT_OFF_MS),
       ]);
       http.server.closeAllConnections();

@@ -32,7 +32,7 @@ import { createOnlyProcess } from './cluster/replica.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a bcrypt thread, as part of the executable: it is the only file to copy. */
-declare const SVC_HELPER: string;
+declare const SVC_VERIFIER: string;
 /** The pages of the console, which the build writes in place of the name. */
 declare const SVC_CONSOLE: string;
 
@@ -43,7 +43,7 @@ const EXIT_USAGE = 2;
 const CONSOLE_TOKEN_BYTES = 32;
 const EXECUTABLE: Executable = {
   version: __SVC_VERSION__,
-  helper: SVC_HELPER,
+  helper: SVC_VERIFIER,
   // Read only when it is wanted. Named only here, since the build writes the whole text in place of the name.
   get consoleAssets() {
     return SVC_CONSOLE;
@@ -131,7 +131,7 @@ async function run(envFile: string | undefined): Promise<void> {
     await runPrimary({ config, replicaId, loadServices: reload, log, warnings, executable: EXECUTABLE });
     return;
   }
-  const verifier = createVerifier({ spawn: () => startThread(SVC_HELPER) });
+  const verifier = createVerifier({ spawn: () => startThread(SVC_VERIFIER) });
   try {
     const gateway = await startGateway(config, {
       log,

@@ -67,8 +67,7 @@ export interface PrimaryOptions {
 /** Readings that only workers have. */
 const SERVES_NOTHING = {
   requestsInFlight: () => 0,
-  agentConnections: () => 0,
-  agentCallsInFlight: () => 0,
+  agents: { connections: () => 0, callsInFlight: () => 0 },
   resultBytesReserved: () => 0,
   isCapability: () => false,
 };

@@ -49,7 +49,7 @@ export { createRandom, pick } from './random.ts';
 export { createReleasers, type Releasers } from './releasers.ts';
 export { smallDisk, type SmallDisk } from './small-disk.ts';
 export { temporaryFolder, temporaryPrefix, type TemporaryFolder } from './temporary-folder.ts';
-export { SVC_AGENT, SVC_GATEWAY, type Executables } from './service/executables.ts';
+export { SVC, SVC_AGENT, SVC_GATEWAY, type Executables } from './service/executables.ts';
 export { createKeyPair } from './service/key-pair.ts';
 export { COST_AS_CREATED, createAgentSecret, createKey, type CreatedKey } from './service/secrets.ts';
 export { createTokenIssuer, type TokenIssuer } from './service/token-issuer.ts';

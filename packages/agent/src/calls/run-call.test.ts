@@ -4,7 +4,7 @@ import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/driver/errors.ts';
 import { type Query, type QueryCall } from '../databases/driver/driver.ts';
-import type { IncomingCall } from '../gateway-link/call-session.ts';
+import type { IncomingCall } from './handle-call.ts';
 import type { AgentEvent } from '../telemetry/events.ts';
 import { createCallerLoads, type CallerLoads } from './caller-loads.ts';
 import { createConcurrencyLimit, type ConcurrencyLimit } from './concurrency-limit.ts';

@@ -9,7 +9,7 @@ import type { Caller } from '../capabilities/caller.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/driver/errors.ts';
 import type { Query } from '../databases/driver/driver.ts';
-import type { CallOutcome, HandleCall, IncomingCall } from '../gateway-link/call-session.ts';
+import type { CallOutcome, HandleCall, IncomingCall } from './handle-call.ts';
 import type { CallEvent, CallerFields, Observe } from '../telemetry/events.ts';
 import type { AgentTraces } from '../telemetry/traces.ts';
 import type { Admissions } from './admissions.ts';

@@ -1,4 +1,4 @@
-import type { OwnCode, ProxyVariables } from '@svc/edge';
+import type { MetricsRegister, OwnCode, ProxyVariables } from '@svc/edge';
 import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseChange, SharingEnded } from '../databases/driver/driver.ts';
 import { driverOf } from '../databases/drivers.ts';
@@ -7,6 +7,7 @@ import { databaseFault } from '../databases/driver/errors.ts';
 import { closeUnless, NOT_VERIFIED, pingEach, type OpenedDatabase } from '../databases/opened.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import { startAgent, type AgentParts, type RunningAgent } from '../runtime/agent.ts';
+import type { OpenLinks } from '../runtime/open-gateway-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database.ts';
@@ -25,13 +26,22 @@ export interface OpenedAgent {
   start(): Promise<RunningAgent>;
 }
 
+export interface AgentSurroundings {
+  readonly version: string;
+  readonly env: ProxyVariables;
+  readonly log: Log;
+  /** As in `AgentParts`. */
+  readonly openLinks?: OpenLinks;
+  readonly register?: MetricsRegister | undefined;
+}
+
 /**
  * Opens connections of this process to the databases that the process of the checks has verified. Throws `DatabaseError`
  * if no database answers, or if one does not and the file requires all.
  */
 export async function openAgent(
   checked: VerifiedAgent,
-  { version, env, log }: { readonly version: string; readonly env: ProxyVariables; readonly log: Log },
+  { version, env, log, openLinks, register }: AgentSurroundings,
 ): Promise<OpenedAgent> {
   let onDatabaseChange = (): void => {};
   const observeDatabase: Observe = (event) => {
@@ -52,6 +62,8 @@ export async function openAgent(
             proxyVariables: env,
             openDatabase: (changed, name) => openDatabase(changed, name, observeDatabase, sharing.tell),
             whenSharingEnds: (listener) => sharing.listen(listener),
+            openLinks,
+            register,
           },
           log,
         );

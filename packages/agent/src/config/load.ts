@@ -29,6 +29,10 @@ export interface LinkOverride {
   readonly url: string;
   /** As in the file. */
   readonly privateKey: string;
+  /** Whether the link is in memory: nothing of `gateway` counts, nor `metrics`, which are those of the whole process. */
+  readonly isLocal?: boolean;
+  /** Whether all calls are those of one caller on this machine, which is accepted whatever `identity.api_keys` says. */
+  readonly isOfOneCaller?: boolean;
 }
 
 /** What a capability file offers to callers, as it is written. Plain data. */
@@ -67,14 +71,16 @@ export function loadConfig(
   const warnings = checkFile(root, faults);
   const { privateKeySeed, ...secrets } = readSecrets(root, source, faults);
 
-  const found = faults.list().filter((fault) => link === undefined || !isReplaced(fault.path));
+  const found = faults.list().filter((fault) => link === undefined || !isReplaced(fault.path, link));
   if (found.length > 0 || !isCapabilityFile(root) || privateKeySeed === undefined) return { faults: found };
   const positionOf = positionsIn(faults);
   const resolveFile = (name: string): string => resolve(dirname(path), name);
   const issuers = ['identity', 'issuers'];
+  const config = buildConfig(root, { ...secrets, privateKeySeed }, { positionOf, resolveFile });
   return {
-    config: buildConfig(root, { ...secrets, privateKeySeed }, { positionOf, resolveFile }),
+    config: link === undefined ? config : withLink(config, link),
     warnings: [
+      ...(link === undefined ? [] : ignoredBy(link, config, positionOf)),
       ...warnings.map((message) => ({ path: issuers.join('.'), message, position: positionOf(issuers) })),
       ...findWarnings(root, faults),
     ],
@@ -151,13 +157,48 @@ function positionsIn(faults: FaultLog): (at: Path) => Position {
 /** The tree of a file with another link. `gateway` may be absent; if it is no mapping it stays, since that is a fault. */
 function replaceLink(root: unknown, link: LinkOverride): unknown {
   if (!isRecord(root)) return root;
-  const { gateway = {} } = root;
+  const gateway = link.isLocal === true ? {} : (root['gateway'] ?? {});
   if (!isRecord(gateway)) return root;
   const kept = Object.fromEntries(Object.entries(gateway).filter(([key]) => !REPLACED.includes(key)));
   return { ...root, gateway: { ...kept, url: link.url, agent_private_key: link.privateKey } };
 }
 
+function withLink(
+  { metricsListen, identity, ...config }: AgentConfig,
+  { isLocal, isOfOneCaller }: LinkOverride,
+): AgentConfig {
+  return {
+    ...config,
+    ...(metricsListen === undefined || isLocal === true ? {} : { metricsListen }),
+    ...(identity === undefined
+      ? {}
+      : { identity: isOfOneCaller === true ? { ...identity, acceptsKeys: true } : identity }),
+  };
+}
+
+/** A warning for each setting that the link makes ineffective. */
+function ignoredBy(
+  { isLocal, isOfOneCaller }: LinkOverride,
+  { metricsListen, identity }: AgentConfig,
+  positionOf: (at: Path) => Position,
+): readonly Fault[] {
+  const warning = (path: Path, message: string): Fault => ({
+    path: path.join('.'),
+    message,
+    position: positionOf(path),
+  });
+  return [
+    ...(isLocal === true && metricsListen !== undefined
+      ? [warning(['metrics', 'addr'], 'is ignored: the agent serves no metrics of its own here')]
+      : []),
+    ...(isOfOneCaller === true && identity?.acceptsKeys === false
+      ? [warning(['identity'], 'refuses callers without a token, but the caller of this process is accepted')]
+      : []),
+  ];
+}
+
 /** Whether a fault at this path is about a setting that is replaced. */
-function isReplaced(path: string): boolean {
+function isReplaced(path: string, { isLocal }: LinkOverride): boolean {
+  if (isLocal === true) return path === 'gateway' || path.startsWith('gateway.');
   return REPLACED.some((key) => path === `gateway.${key}` || path.startsWith(`gateway.${key}.`));
 }

@@ -11,14 +11,8 @@ import {
   type Link,
 } from '@svc/protocol';
 import { afterEach, expect, test } from 'vitest';
-import {
-  createCallSession,
-  type CallOutcome,
-  type HandleCall,
-  type IncomingCall,
-  type CallSession,
-  type LinkLoad,
-} from './call-session.ts';
+import type { CallOutcome, HandleCall, IncomingCall } from '../calls/handle-call.ts';
+import { createCallSession, type CallSession, type LinkLoad } from './call-session.ts';
 
 /** A call that reached the agent and waits for the test to answer it. */
 interface Arrived {

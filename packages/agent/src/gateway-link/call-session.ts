@@ -1,4 +1,4 @@
-import { createAbort, type AbortSignalLike } from '@svc/edge';
+import { createAbort } from '@svc/edge';
 import {
   CLOSE,
   createCallTable,
@@ -15,38 +15,9 @@ import {
   type Frame,
   type Link,
   type LinkFrame,
-  type Metadata,
   type RequestFrame,
 } from '@svc/protocol';
-
-export interface IncomingCall {
-  readonly capability: string;
-  /** A JSON object that is not checked yet. */
-  readonly params: Uint8Array;
-  readonly timeoutMs: number;
-  readonly metadata: Metadata;
-  /** Aborted when the gateway cancels the call or the link is lost. */
-  readonly signal: AbortSignalLike;
-}
-
-export type CallOutcome =
-  | {
-      readonly kind: 'result';
-      readonly rows: Uint8Array;
-      readonly count: number;
-      readonly truncated: boolean;
-      /** To be called once, when the rows have left or never will. */
-      readonly release: () => void;
-    }
-  | {
-      readonly kind: 'error';
-      readonly code: AgentErrorCode;
-      readonly message: string;
-      readonly notStarted: boolean;
-    };
-
-/** Never rejects: every failure is an outcome. */
-export type HandleCall = (call: IncomingCall) => Promise<CallOutcome>;
+import type { HandleCall } from '../calls/handle-call.ts';
 
 /** The agent's side of one authenticated connection. */
 export interface CallSession {

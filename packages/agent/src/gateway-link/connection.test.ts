@@ -8,7 +8,7 @@ import {
   type SmallGateway,
   type SmallGatewayOptions,
 } from './gateway-by-hand.testing.ts';
-import type { CallOutcome, IncomingCall } from './call-session.ts';
+import type { CallOutcome, IncomingCall } from '../calls/handle-call.ts';
 
 let gateway: SmallGateway;
 let connections: Connection[];

@@ -19,15 +19,9 @@ import {
   type Link,
 } from '@svc/protocol';
 import { WebSocket, type ClientOptions } from 'ws';
+import type { CallOutcome, HandleCall, IncomingCall } from '../calls/handle-call.ts';
 import { answerChallenge, readChallenge, sayHello, type AgentIdentity, type Agreed } from './handshake.ts';
-import {
-  createCallSession,
-  type CallOutcome,
-  type CallSession,
-  type HandleCall,
-  type IncomingCall,
-  type LinkLoad,
-} from './call-session.ts';
+import { createCallSession, type CallSession, type LinkLoad } from './call-session.ts';
 import type { DialEnd } from './back-off.ts';
 import type { Fleet, Place } from './link-slots.ts';
 

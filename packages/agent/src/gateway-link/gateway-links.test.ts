@@ -8,7 +8,7 @@ import {
   type SmallGatewayOptions,
 } from './gateway-by-hand.testing.ts';
 import { openGatewayLinks, type GatewayLinks, type GatewayLinksOptions } from './gateway-links.ts';
-import type { CallOutcome } from './call-session.ts';
+import type { CallOutcome } from '../calls/handle-call.ts';
 
 const OK: CallOutcome = {
   kind: 'result',

@@ -1,7 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { DRAIN_TIMEOUT_MS, namesReplicas, normalizeAudience, urlOfReplica } from '@svc/protocol';
-import type { HandleCall, LinkLoad } from './call-session.ts';
+import type { AgentLinks, LinkOffer } from '../calls/link-offer.ts';
+import type { LinkLoad } from './call-session.ts';
 import {
   openConnection,
   type Connection,
@@ -14,27 +15,9 @@ import { createLinkKeeper, type LinksShort } from './link-keeper.ts';
 import type { Target } from './targets.ts';
 
 /** The links to one gateway, however many replicas it has. A lost link is dialled again, for as long as the agent runs. */
-export interface GatewayLinks {
+export interface GatewayLinks extends Omit<AgentLinks, 'counts'> {
   readonly held: number;
   readonly wanted: number;
-  /** Replaces the links by links with another offer; the old ones end when their calls are answered. */
-  renew(offer: LinkOffer): Renewal;
-  /** The databases of the agent may be in other states than the gateways were told. */
-  databasesChanged(): void;
-  /** Dials no more; every connection answers its calls in flight and closes. */
-  stop(): Promise<void>;
-}
-
-/** What a link offers: what the agent signs, and what handles its calls. */
-export interface LinkOffer extends Pick<AgentIdentity, 'manifestSha256' | 'maxInflight'> {
-  readonly handle: HandleCall;
-}
-
-export interface Renewal {
-  /** Resolves when all links have this offer or a newer one, or when the time is up; counts those that do and do not. */
-  renewed(withinMs: number): Promise<{ readonly replaced: number; readonly waiting: number }>;
-  /** Resolves when no connection with an earlier offer is left. */
-  readonly over: Promise<void>;
 }
 
 /** A dial makes a link, or fails for one of the other reasons. */

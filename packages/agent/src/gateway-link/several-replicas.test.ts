@@ -1,6 +1,6 @@
 import { startTcpBalancer, type TcpBalancer, type BalancerPolicy } from '@svc/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { CallOutcome } from './call-session.ts';
+import type { CallOutcome } from '../calls/handle-call.ts';
 import { openGatewayLinks, type GatewayLinks, type GatewayLinksOptions } from './gateway-links.ts';
 import {
   request,

@@ -28,7 +28,7 @@ export function accountNameFor({ name }: Catalog, { nameMax }: CatalogAccounts):
 }
 
 /** Whether the driver refuses an account that may do more than read even if the file does not ask for that. */
-function isReadonlyRequired({ driver = DEFAULT_DRIVER }: CatalogTarget['section']): boolean {
+export function isReadonlyRequired({ driver = DEFAULT_DRIVER }: CatalogTarget['section']): boolean {
   return driverOf(String(driver)).section.properties['require_readonly_account']?.['default'] === true;
 }
 
@@ -54,7 +54,7 @@ export function composeFiles(wanted: FilesToCompose): {
         gatewayUrl,
         section: target.section,
         isReadonlyRequired: isReadonlyRequired(target.section),
-        ...(reader === undefined ? {} : { account: { name: reader.name, passwordFile: PASSWORD_FILE } }),
+        login: reader === undefined ? {} : { user: reader.name, password_file: PASSWORD_FILE },
         keyFile: KEY_FILE,
         max,
       }),

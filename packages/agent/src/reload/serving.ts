@@ -16,8 +16,8 @@ import {
   type OpenedDatabase,
   type OpenedDatabases,
 } from '../databases/opened.ts';
-import type { HandleCall } from '../gateway-link/call-session.ts';
-import type { LinkOffer, Renewal } from '../gateway-link/gateway-links.ts';
+import type { HandleCall } from '../calls/handle-call.ts';
+import type { LinkOffer, Renewal } from '../calls/link-offer.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import type { Swapped } from './reloader.ts';
 

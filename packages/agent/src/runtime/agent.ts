@@ -7,26 +7,25 @@ import {
   serveMetrics,
   type AcceptFailure,
   type FindProxy,
+  type MetricsRegister,
   type ProxyVariables,
 } from '@svc/edge';
 import { createHttpsFetch, createTokenVerifier } from '@svc/identity';
-import { agentKeyId, privateKeyFromSeed, rawPublicKey } from '@svc/protocol';
 import { createAdmissions } from '../calls/admissions.ts';
 import { createIdentifyCaller } from '../calls/identify-caller.ts';
 import { createRunCall } from '../calls/run-call.ts';
 import { prepareSet } from '../calls/served-set.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import { openAllLinks } from '../gateway-link/gateway-links.ts';
-import type { Place } from '../gateway-link/link-slots.ts';
 import type { Swapped } from '../reload/reloader.ts';
 import { databasesOf, type OpenedDatabase, type OpenedDatabases } from '../databases/opened.ts';
 import { createServing } from '../reload/serving.ts';
-import type { LinkPlace, Observe } from '../telemetry/events.ts';
+import type { Observe } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createAgentMetrics } from '../telemetry/metrics.ts';
 import { openAgentTraces } from '../telemetry/traces.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
+import { openGatewayLinks, type OpenLinks } from './open-gateway-links.ts';
 
 export interface RunningAgent {
   /** What is served now. */
@@ -51,11 +50,24 @@ export interface AgentParts {
   /** Opens a database that is new in the file, or has other settings. */
   readonly openDatabase: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
   readonly whenSharingEnds: RunningAgent['whenSharingEnds'];
+  /** What opens its links, if it dials no gateway. */
+  readonly openLinks?: OpenLinks | undefined;
+  /** That of the process, which serves its metrics; absent: the agent's own, if the file asks for one. */
+  readonly register?: MetricsRegister | undefined;
 }
 
 /** Connects the modules of the agent with each other, when everything has passed the checks. Rejects with CannotListen. */
 export async function startAgent(
-  { verified, opened, version, openDatabase, proxyVariables, whenSharingEnds }: AgentParts,
+  {
+    verified,
+    opened,
+    version,
+    openDatabase,
+    proxyVariables,
+    whenSharingEnds,
+    openLinks,
+    ...given
+  }: AgentParts,
   log: Log,
 ): Promise<RunningAgent> {
   const { config } = verified;
@@ -71,13 +83,12 @@ export async function startAgent(
       instanceId,
       systemOf: (capability) => serving.systemOf(capability),
     }));
-  const register = config.metricsListen && (await createMetricsRegister(traces !== undefined));
+  const register =
+    given.register ?? (config.metricsListen && (await createMetricsRegister(traces !== undefined)));
   let { observe } = log;
   if (register !== undefined) {
     const count = createAgentMetrics(register, {
-      links: () => links.held,
-      linksWanted: () => links.wanted,
-      dials: () => links.dials,
+      links: openLinks === undefined ? () => links.counts : undefined,
       callsRunning: () => admissions.running,
       callsQueued: () => admissions.queued,
       databasesNamed: isNamed,
@@ -94,7 +105,9 @@ export async function startAgent(
   }
   const onAcceptFailure = (failure: AcceptFailure): void => observe({ event: 'accept_failed', ...failure });
   const scraped =
-    register && (await serveMetrics(register, config.metricsListen, 'metrics.addr', onAcceptFailure));
+    given.register === undefined && register !== undefined && config.metricsListen !== undefined
+      ? await serveMetrics(register, config.metricsListen, 'metrics.addr', onAcceptFailure)
+      : undefined;
   if (scraped !== undefined) {
     observe({ event: 'metrics_listening', address: scraped.address, port: scraped.port });
   }
@@ -107,7 +120,6 @@ export async function startAgent(
           createHttpsFetch(proxies.toIssuers),
         )
       : undefined;
-  const privateKey = privateKeyFromSeed(gateway.privateKeySeed);
   let draining = false;
   const serving = createServing({
     verified,
@@ -128,41 +140,13 @@ export async function startAgent(
         draining: () => draining,
       }),
   });
-  const links = openAllLinks({
-    urls: gateway.urls,
-    maxLinks: gateway.maxLinks,
-    resolveIntervalMs: gateway.resolveIntervalMs,
-    ca: gateway.ca,
-    findProxy: proxies.toGateway,
-    identity: {
-      instanceId,
-      keyId: agentKeyId(rawPublicKey(privateKey)),
-      privateKey,
-      maxInflight: serving.offer.maxInflight,
-      manifestSha256: serving.offer.manifestSha256,
-      trust: identity?.trust,
-      ...(config.serviceId === undefined ? {} : { service: config.serviceId }),
-    },
-    handle: serving.offer.handle,
+  const links = (openLinks ?? openGatewayLinks)({
+    config,
+    instanceId,
+    offer: serving.offer,
     databases: () => serving.databaseStates,
-    onConnected: (url, { connId, place }) => {
-      observe({ event: 'connected', gateway: url, conn_id: connId, ...placeFields(place) });
-    },
-    onLost: (url, { reason, left, connId, place }, retryInMs) => {
-      observe({
-        event: 'disconnected',
-        gateway: url,
-        reason,
-        ...(connId === undefined ? {} : { conn_id: connId }),
-        ...(left ? { planned: true } : {}),
-        ...(retryInMs === undefined ? {} : { retry_in_ms: retryInMs }),
-        ...placeFields(place),
-      });
-    },
-    onShort: (url, { reason, links: held, wanted }) => {
-      observe({ event: 'links_short', gateway: url, reason, links: held, links_wanted: wanted });
-    },
-    random: Math.random,
+    findProxy: proxies.toGateway,
+    observe,
   });
   return {
     get verified() {
@@ -186,10 +170,6 @@ export async function startAgent(
       await scraped?.close();
     },
   };
-}
-
-function placeFields(place: Place | undefined): LinkPlace {
-  return place === undefined ? {} : { replica_id: place.replicaId, worker: place.worker };
 }
 
 /** The defaults of the gateway. */

@@ -31,12 +31,21 @@ import type {
 
 /** Checks the file, then its statements, on the database unless `offline`. Resolves when all is reported and closed. */
 export async function runStartUpChecks(
-  { file, content, offline, only, lint = false, toleratesAway = false, isRunning = false }: StartUpOrder,
+  {
+    file,
+    content,
+    offline,
+    only,
+    lint = false,
+    toleratesAway = false,
+    isRunning = false,
+    link,
+  }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
   const { readFile, files } = digestingReader(file, content, isRunning ? readRegularFile : undefined);
-  const linted = loadConfig({ path: file, env, readFile });
+  const linted = loadConfig({ path: file, env, readFile, link });
   if ('faults' in linted) {
     report({ step: 'malformed', files, faults: linted.faults });
     return;
@@ -51,6 +60,7 @@ export async function runStartUpChecks(
   report({
     step: 'well_formed',
     files,
+    service: config.service,
     capabilities: config.capabilities.length,
     logging: config.logging,
     ...(identity === undefined ? {} : { identity: summaryOf(identity, config.capabilities) }),

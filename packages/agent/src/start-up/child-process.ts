@@ -16,7 +16,7 @@ import type {
 } from './report.ts';
 
 /** The code of the child process, a text in this executable, so that one file is all there is to install. */
-declare const SVC_HELPER: string;
+declare const SVC_CHECKS: string;
 
 /** How much of the end of the child's standard error is kept for the log file, in case it fails. */
 const STDERR_MAX_CHARACTERS = 10_000;
@@ -24,7 +24,7 @@ const STDERR_MAX_CHARACTERS = 10_000;
 const FLAGS = ['--liftoff-only', '--max-semi-space-size=4'];
 
 export function checksCode(): OwnCode {
-  return { command: 'internal-checks', text: SVC_HELPER, flags: FLAGS };
+  return { command: 'internal-checks', text: SVC_CHECKS, flags: FLAGS };
 }
 
 /**
@@ -92,11 +92,11 @@ export function startChecks(signal?: AbortSignal): ChecksProcess {
  * Rejects when the process fails, or is ended by `signal`.
  */
 export function checkInChildProcess(
-  order: Omit<StartUpOrder, 'content'>,
+  order: Omit<StartUpOrder, 'content'> & { readonly content?: Uint8Array | undefined },
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
-  const whole: StartUpOrder = { content: contentOf(order), ...order };
+  const whole: StartUpOrder = { ...order, content: order.content ?? contentOf(order) };
   return askOnce(whole, signal, (report: StartUpReport) => {
     if (report.step !== 'well_formed') return report;
     onWellFormed(report);

@@ -1,7 +1,7 @@
 import type { AgentConfig } from '../config/model.ts';
-import type { Offer } from '../config/load.ts';
+import type { LinkOverride, Offer } from '../config/load.ts';
 import type { Fault } from '../capabilities/fault.ts';
-import type { Capability } from '../capabilities/model.ts';
+import type { Capability, ServiceInfo } from '../capabilities/model.ts';
 import type { AccountFinding, AccountNote, PreparedCapability } from '../databases/driver/driver.ts';
 import type { VerificationFault } from '../databases/driver/errors.ts';
 import type { Finding } from '../lint/finding.ts';
@@ -21,6 +21,8 @@ export interface StartUpOrder {
   readonly toleratesAway?: boolean;
   /** The agent serves calls meanwhile, so only regular files are read. */
   readonly isRunning?: boolean;
+  /** Replaces the link of the file, which need not have one then. */
+  readonly link?: LinkOverride | undefined;
 }
 
 /** Capabilities that have been verified, to be verified again. */
@@ -71,6 +73,7 @@ export type FileDigests = Readonly<Record<string, string>>;
 export interface WellFormed {
   readonly step: 'well_formed';
   readonly files: FileDigests;
+  readonly service: ServiceInfo;
   readonly capabilities: number;
   readonly logging: AgentConfig['logging'];
   /** Absent if the agent does not ask who calls. */

@@ -96,7 +96,7 @@ function recordsAre(count: number): string {
   return `${counted(count, 'record', 'records')} ${count === 1 ? 'is' : 'are'}`;
 }
 
-function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
+export function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
   switch (event.event) {
     case 'starting':
     case 'metrics_listening':

@@ -4,9 +4,7 @@ import type { AgentEvent } from './events.ts';
 import { createAgentMetrics, type AgentState } from './metrics.ts';
 
 const STATE: AgentState = {
-  links: () => 2,
-  linksWanted: () => 3,
-  dials: () => [['failed', 4]],
+  links: () => ({ held: 2, wanted: 3, dials: [['failed', 4]] }),
   callsRunning: () => 0,
   callsQueued: () => 0,
   databasesNamed: false,

@@ -4,9 +4,8 @@ import type { Observe } from './events.ts';
 
 /** Read at each scrape, so that calls pay nothing for it. */
 export interface AgentState {
-  readonly links: () => number;
-  readonly linksWanted: () => number;
-  readonly dials: () => Iterable<readonly [outcome: string, count: number]>;
+  /** Undefined if the agent dials no gateway. */
+  readonly links?: (() => LinkCounts) | undefined;
   readonly callsRunning: () => number;
   readonly callsQueued: () => number;
   /** Whether the file names its databases; the names are then a label. */
@@ -16,6 +15,12 @@ export interface AgentState {
   readonly logRecordsLost: () => number;
   readonly tracesDropped?: (() => number) | undefined;
   readonly workerRestarts?: (() => number) | undefined;
+}
+
+export interface LinkCounts {
+  readonly held: number;
+  readonly wanted: number;
+  readonly dials: Iterable<readonly [outcome: string, count: number]>;
 }
 
 type DatabaseState = Pick<Database, 'connections' | 'isUp' | 'transactions'>;
@@ -151,29 +156,34 @@ export function createAgentMetrics(register: MetricsRegister, state: AgentState)
     state.callsRunning,
   );
   gauge('svc_agent_calls_queued', 'Calls that wait for one, at most runtime.queue_size.', state.callsQueued);
-  gauge('svc_agent_connected', '1 while the agent is connected to a gateway that accepted it, else 0.', () =>
-    connections.size > 0 ? 1 : 0,
-  );
-  counter('svc_agent_reconnects_total', 'Connections that a gateway accepted after the first one.', () =>
-    Math.max(0, connects - 1),
-  );
-  counter(
-    'svc_agent_connect_failures_total',
-    'Attempts to connect that no gateway accepted; the log has the reasons.',
-    () => failures,
-  );
-  gauge('svc_agent_links', 'Links to gateways that accepted them.', state.links);
-  gauge(
-    'svc_agent_links_wanted',
-    'How many there should be: one to each worker that the gateways want, at most gateway.max_links.',
-    state.linksWanted,
-  );
-  counter(
-    'svc_agent_dials_total',
-    'Attempts to make a link: connected; duplicate, left since the agent has that link; full, a worker that takes no more; refused, by key or URL; throttled, HTTP 429 with Retry-After; failed.',
-    () => Array.from(state.dials(), ([outcome, count]): Sample => [[outcome], count]),
-    ['outcome'],
-  );
+  const { links } = state;
+  if (links !== undefined) {
+    gauge(
+      'svc_agent_connected',
+      '1 while the agent is connected to a gateway that accepted it, else 0.',
+      () => (connections.size > 0 ? 1 : 0),
+    );
+    counter('svc_agent_reconnects_total', 'Connections that a gateway accepted after the first one.', () =>
+      Math.max(0, connects - 1),
+    );
+    counter(
+      'svc_agent_connect_failures_total',
+      'Attempts to connect that no gateway accepted; the log has the reasons.',
+      () => failures,
+    );
+    gauge('svc_agent_links', 'Links to gateways that accepted them.', () => links().held);
+    gauge(
+      'svc_agent_links_wanted',
+      'How many there should be: one to each worker that the gateways want, at most gateway.max_links.',
+      () => links().wanted,
+    );
+    counter(
+      'svc_agent_dials_total',
+      'Attempts to make a link: connected; duplicate, left since the agent has that link; full, a worker that takes no more; refused, by key or URL; throttled, HTTP 429 with Retry-After; failed.',
+      () => Array.from(links().dials, ([outcome, count]): Sample => [[outcome], count]),
+      ['outcome'],
+    );
+  }
   gauge(
     'svc_agent_database_up',
     '1 while there is a connection to the database or one can be made, else 0.',

@@ -23,11 +23,12 @@ import {
 } from '@svc/protocol';
 import {
   capabilitiesOf,
-  type CallableLink,
+  type OwnLink,
   type AgentOutcome,
   type AgentRequest,
   type AgentResult,
 } from './callable-link.ts';
+import { callToGiveWay } from './give-way.ts';
 import { createAnswerRelay, type AnswerRelay, type RelayedAnswer } from './answer-relay.ts';
 import type { ResultBudget } from './result-budget.ts';
 
@@ -39,7 +40,7 @@ import type { ResultBudget } from './result-budget.ts';
  *   ended     the link is over and every call is settled. Only `ended` moves it here, from open or draining, once.
  * `call` still sends while draining: a call that was given to this session may cross the agent's frame.
  */
-export interface AgentSession extends CallableLink {
+export interface AgentSession extends OwnLink {
   /** Of the description that the agent signed, in hex. */
   readonly manifestSha256: string;
   /** The features that agent and gateway have agreed on. */
@@ -51,12 +52,6 @@ export interface AgentSession extends CallableLink {
   setDescription(description: Pick<Description, 'manifest' | 'identity'>): void;
   /** Like `call`, for another process of the replica: the answer is passed on as it arrives and not kept here. */
   relay(request: AgentRequest, answer: RelayedAnswer): RelayedCall;
-  /**
-   * Makes place for a call of this principal: the newest call of the principal with most calls is cancelled and fails as
-   * refused, if that principal then still has as many calls as this one. Returns false if no call can give way; a call
-   * whose answer has begun cannot.
-   */
-  makePlace(principal: string): boolean;
   /** Tells an agent with that feature how many replicas and links there are now. */
   fleet(replicaCount: number, linksPerReplica: number): void;
   /** Tells the agent to look for another gateway; calls already accepted may still be sent. */
@@ -174,17 +169,6 @@ export function createSession(options: SessionOptions): AgentSession {
     call.result?.release();
     const { sendQueue } = options.link();
     if (sendQueue.cancelBody(id)) sendQueue.sendControl({ type: 'cancel', id });
-  }
-
-  function mostCallsOf(principal: string): { readonly principal: string; readonly excess: number } {
-    const counts = new Map<string, number>();
-    let [most, calls] = [principal, 0];
-    pending.forEach((call) => {
-      const count = (counts.get(call.principal) ?? 0) + 1;
-      counts.set(call.principal, count);
-      if (count > calls) [most, calls] = [call.principal, count];
-    });
-    return { principal: most, excess: calls - (counts.get(principal) ?? 0) };
   }
 
   function onResult(frame: ResultFrame, call: PendingCall): void {
@@ -340,15 +324,12 @@ export function createSession(options: SessionOptions): AgentSession {
     },
     makePlace(principal) {
       if (state !== 'open' || lastId === CALL_ID_MAX) return false;
-      const most = mostCallsOf(principal);
-      // With a smaller excess, the two principals would take the place from each other forever.
-      if (most.excess < 2) return false;
-      let newest = 0;
-      pending.forEach((call, id) => {
-        if (call.principal === most.principal && !answerBegun(call)) newest = Math.max(newest, id);
-      });
-      const call = pending.get(newest);
-      if (call === undefined) return false;
+      const newest = callToGiveWay(
+        (visit) => pending.forEach((call, id) => visit(call.principal, id, !answerBegun(call))),
+        principal,
+      );
+      const call = newest === undefined ? undefined : pending.get(newest);
+      if (newest === undefined || call === undefined) return false;
       cancel(newest);
       call.settle({
         kind: 'error',

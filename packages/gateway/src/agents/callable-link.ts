@@ -25,6 +25,16 @@ export interface CallableLink {
   call(request: AgentRequest, settle: (outcome: AgentOutcome) => void): () => void;
 }
 
+/** A link that this process holds. */
+export interface OwnLink extends CallableLink {
+  /**
+   * Makes place for a call of this principal: the newest call of the principal with most calls is cancelled and fails as
+   * refused, if that principal then still has as many calls as this one. Returns false if no call can give way; a call
+   * whose answer has begun cannot.
+   */
+  makePlace(principal: string): boolean;
+}
+
 export interface AgentRequest {
   readonly capability: string;
   /** JSON object, as the caller sent it. */

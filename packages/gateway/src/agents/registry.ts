@@ -1,13 +1,12 @@
 import type { ProtocolVersion } from '@svc/protocol';
-import type { CallableLink } from './callable-link.ts';
-import type { AgentSession } from './agent-session.ts';
+import type { CallableLink, OwnLink } from './callable-link.ts';
 
 /** All links of agents that may take calls. */
 export interface Registry {
   /** `listed`: whether every process of the replica can call it already. */
-  add(session: AgentSession, listed?: boolean): void;
+  add(session: OwnLink, listed?: boolean): void;
   /** Compares identity: a session never removes its successor. */
-  remove(session: AgentSession): void;
+  remove(session: OwnLink): void;
   /** Adds a link of another process of the replica, as long as that process can be reached. */
   addRemote(link: CallableLink, listed: boolean): void;
   /** Every process of the replica can call the link from now on. */
@@ -66,7 +65,7 @@ interface RegistryWatcher {
 
 /** `random` in [0, 1). */
 export function createRegistry(random: () => number, watcher?: RegistryWatcher): Registry {
-  const sessions = new Set<AgentSession>();
+  const sessions = new Set<OwnLink>();
   const remotes = new Set<CallableLink>();
   /** Of sessions and remotes. */
   const unlisted = new Set<CallableLink>();

@@ -120,12 +120,12 @@ function revokeKeyCommand(given: Given): Command {
   return { command: 'revoke-key', keyId, envFile: given.value('env-file'), json: given.has('json') };
 }
 
-type ClaimFlags =
+export type ClaimFlags =
   | { readonly ok: true; readonly claims: Claims | undefined }
   | { readonly ok: false; readonly problem: string };
 
 /** Reads the values of `--claim`: `name=text`, or `name:=json` for a number, true, false or a list of texts. */
-function parseClaimFlags(flags: readonly string[]): ClaimFlags {
+export function parseClaimFlags(flags: readonly string[]): ClaimFlags {
   const claims = new Map<string, unknown>();
   for (const flag of flags) {
     const [, name, colon, text] = /^([^=:]+)(:?)=(.*)$/s.exec(flag) ?? [];

@@ -51,6 +51,7 @@ interface RevocationConfig {
 }
 
 const MAX_RATE = 1_000_000;
+const BODY_MAX_BYTES = 1_048_576;
 const RELOADED = ['GATEWAY_API_KEYS_FILE', 'GATEWAY_SERVICES_FILE'] as const;
 
 /**
@@ -107,7 +108,8 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
     principalMaxConcurrentCalls: read('GATEWAY_PRINCIPAL_MAX_CONCURRENT_CALLS', integerUpTo(MAX_RATE)),
     valkey,
     emitOpenapiSnapshot: read('GATEWAY_EMIT_OPENAPI_SNAPSHOT', parseBoolean) ?? false,
-    maxRequestBodyBytes: read('GATEWAY_MAX_REQUEST_BODY_BYTES', integerUpTo(PARAMS_MAX_BYTES)) ?? 1_048_576,
+    maxRequestBodyBytes:
+      read('GATEWAY_MAX_REQUEST_BODY_BYTES', integerUpTo(PARAMS_MAX_BYTES)) ?? BODY_MAX_BYTES,
     bodyReadTimeoutMs: read('GATEWAY_BODY_READ_TIMEOUT', durationBetween('1ms', '3600s')) ?? 10_000,
     // Callers are told of 65 s, which is longer than most proxies keep an idle connection.
     keepAliveMs: read('GATEWAY_KEEP_ALIVE_TIMEOUT', durationBetween('1s', '3600s')) ?? 67_000,
@@ -142,6 +144,22 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
           ...keyWarnings,
         ],
       };
+}
+
+/** What of the settings also counts where messages come by standard input. */
+export interface MessageSettings {
+  readonly maxBytes: number;
+  /** Undefined if the setting is absent. */
+  readonly outputSchemas: boolean | undefined;
+}
+
+export function loadMessageSettings(
+  env: Environment,
+): MessageSettings | { readonly faults: readonly Fault[] } {
+  const { faults, read } = createReadSettings(env);
+  const maxBytes = read('GATEWAY_MAX_REQUEST_BODY_BYTES', integerUpTo(PARAMS_MAX_BYTES)) ?? BODY_MAX_BYTES;
+  const outputSchemas = read('GATEWAY_MCP_OUTPUT_SCHEMA', parseBoolean);
+  return faults.length > 0 ? { faults } : { maxBytes, outputSchemas };
 }
 
 /**

@@ -14,7 +14,12 @@ test.each([
 });
 
 describe('with a path in the public URL', () => {
-  const find = createFindRoute({ find: () => undefined, ofServices: true, basePath: '/api' });
+  const find = createFindRoute({
+    find: () => undefined,
+    ofServices: true,
+    takesAgents: true,
+    basePath: '/api',
+  });
 
   test.each([
     ['/healthz', 'health', '/healthz'],

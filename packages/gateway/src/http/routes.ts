@@ -43,17 +43,24 @@ export interface FurtherRoutes {
   /** Paths that depend on the configuration; looked up last. */
   readonly find: (path: string) => Route | undefined;
   readonly ofServices: boolean;
+  /** Whether agents connect to this process. */
+  readonly takesAgents: boolean;
   /** The path of the public URL, without a slash at its end: a proxy may leave it before every path, or take it away. */
   readonly basePath: string;
 }
 
 export function createFindRoute(
-  { find, ofServices, basePath }: FurtherRoutes = { find: () => undefined, ofServices: false, basePath: '' },
+  { find, ofServices, takesAgents, basePath }: FurtherRoutes = {
+    find: () => undefined,
+    ofServices: false,
+    takesAgents: true,
+    basePath: '',
+  },
 ): FindRoute {
   function routeOf(path: string): Route | undefined {
     if (path.startsWith(CAPABILITY_PATH_PREFIX)) return callRoute(path, CALL_TEMPLATE, DEFAULT_SERVICE);
     const fixed = FIXED_ROUTES.get(path);
-    if (fixed !== undefined) return fixed;
+    if (fixed !== undefined) return fixed.kind === 'agent' && !takesAgents ? undefined : fixed;
     return ofServices && path.startsWith(SERVICE_PREFIX) ? serviceRoute(path) : find(path);
   }
 

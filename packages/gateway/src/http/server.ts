@@ -34,7 +34,8 @@ export interface ServiceHandlers {
 /** Those of the default service, except `ready`, which is the gateway's. */
 export interface Handlers extends ServiceHandlers {
   health(exchange: Exchange): void;
-  agent(exchange: Exchange): void;
+  /** Undefined if no agent connects to this process. */
+  readonly agent: ((exchange: Exchange) => void) | undefined;
 }
 
 export interface ServicesByPath {
@@ -90,6 +91,7 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
     createFindRoute({
       find: (path) => metadata?.find(path) ?? pages?.find(path),
       ofServices: services !== undefined,
+      takesAgents: handlers.agent !== undefined,
       basePath: options.basePath,
     }),
   );
@@ -142,8 +144,9 @@ export function createGatewayServer(options: ServerOptions): GatewayServer {
       case 'ready':
         return handlersOf(exchange, route.service)[route.kind](exchange);
       case 'health':
+        return handlers.health(exchange);
       case 'agent':
-        return handlers[route.kind](exchange);
+        return handlers.agent?.(exchange);
       case 'metadata':
         return metadata?.serve(exchange);
       case 'console':

@@ -7,6 +7,7 @@ import { createMcpHandler, type McpOptions } from '../api/mcp/endpoint.ts';
 import { createRevisions } from '../api/mcp/protocol/revisions.ts';
 import { createServeMessage } from '../api/mcp/serve-message.ts';
 import type { Sessions } from '../api/mcp/sessions.ts';
+import { HttpTransport } from '../api/mcp/transport.ts';
 import { createOpenApiHandler, type DocumentOptions } from '../api/openapi/document.ts';
 import { createProtectedResource, type ProtectedResource } from '../api/protected-resource.ts';
 import { createRestCall } from '../api/rest/call.ts';
@@ -97,6 +98,7 @@ export function createService(
   const { observe, authenticator, principalRate, revocations, bodyLimits, traces } = parts;
   const { readyDatabases, publicUrl, mcpRevisions, mcpSessions, mcpOutputSchema, agentWaitMs } = parts.config;
   const revisions = createRevisions(mcpRevisions);
+  const mcpParts = { revisions, sessions: parts.sessions, issuesSessions: mcpSessions };
   const agentWait = agentWaitMs > 0 ? createAgentWait(agentWaitMs) : undefined;
   const registry = createRegistry(Math.random, {
     added(link) {
@@ -161,16 +163,16 @@ export function createService(
         rateLimiter: parts.rateLimiter,
         principalRate,
         revisions,
+        transportOf: (headers, principal) => new HttpTransport(mcpParts, headers, principal),
+        traces,
         serveMessage: createServeMessage({
           catalog,
           permitCall,
-          sessions: parts.sessions,
-          issuesSessions: mcpSessions,
           revisions,
           takesTokens: tokens !== undefined,
           outputSchemas: mcpOutputSchema,
+          name: 'svc-gateway',
           version: parts.version,
-          traces,
         }),
       }),
       openapi: createOpenApiHandler({ authenticate, catalog, ...described }),

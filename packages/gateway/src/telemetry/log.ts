@@ -6,7 +6,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export interface Log {
   readonly observe: Observe;
   /** For records that workers of the replica write; see JsonLines. */
-  readonly lines: Pick<JsonLines, 'forward' | 'whenSpace'>;
+  readonly lines: Pick<JsonLines, 'forward' | 'whenSpace' | 'write'>;
   /** Records lost since the start because too many waited for the output. */
   readonly recordsLost: number;
   /** Writes what is still buffered, for two seconds at most, and drops all later records. */

@@ -22,8 +22,10 @@ async function metricsKnowing(names: ReadonlySet<string>, services?: readonly st
     hasServices: services !== undefined,
     reloads: true,
     requestsInFlight: () => 0,
-    agentConnections: () => services?.map((service): Sample => [[service], 1]) ?? 0,
-    agentCallsInFlight: () => services?.map((service): Sample => [[service], 2]) ?? 0,
+    agents: {
+      connections: () => services?.map((service): Sample => [[service], 1]) ?? 0,
+      callsInFlight: () => services?.map((service): Sample => [[service], 2]) ?? 0,
+    },
     fleet: { replicas: () => 1, linksMissing: () => 0, singleLinks: () => 0 },
     resultBytesReserved: () => 0,
     authentication: () => ({ cacheHits: 0, cacheMisses: 0, slotsInUse: 0, slots: 4 }),

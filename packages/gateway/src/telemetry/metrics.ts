@@ -9,8 +9,13 @@ export interface GatewayState {
   readonly hasServices: boolean;
   /** Whether files of keys or services are read again. */
   readonly reloads: boolean;
-  readonly agentConnections: () => number | readonly Sample[];
-  readonly agentCallsInFlight: () => number | readonly Sample[];
+  /** Of the links of agents; undefined if none connects. */
+  readonly agents:
+    | {
+        readonly connections: () => number | readonly Sample[];
+        readonly callsInFlight: () => number | readonly Sample[];
+      }
+    | undefined;
   /** Undefined if agents have one link. */
   readonly fleet: FleetState | undefined;
   readonly resultBytesReserved: () => number;
@@ -165,34 +170,37 @@ export function createGatewayMetrics(register: MetricsRegister, state: GatewaySt
     'HTTP requests accepted and not yet answered.',
     state.requestsInFlight,
   );
-  gauge(
-    'svc_gateway_agent_connections',
-    'Connections of agents that may take calls.',
-    state.agentConnections,
-    ofService,
-  );
-  if (state.fleet !== undefined) addFleetReadings(add, state.fleet);
-  gauge(
-    'svc_gateway_agent_calls_in_flight',
-    'Calls that those agents have and have not answered, whether they run or wait there.',
-    state.agentCallsInFlight,
-    ofService,
-  );
-  counter(
-    'svc_gateway_agent_connects_total',
-    'Agents that connected, proved their key and described their capabilities.',
-    () => connected,
-  );
-  counter(
-    'svc_gateway_agent_disconnects_total',
-    'Connections of such agents that ended.',
-    () => disconnected,
-  );
-  counter(
-    'svc_gateway_agent_rejections_total',
-    'Connections to the agent endpoint that were turned away; the log has the reasons.',
-    () => rejected,
-  );
+  const { agents } = state;
+  if (agents !== undefined) {
+    gauge(
+      'svc_gateway_agent_connections',
+      'Connections of agents that may take calls.',
+      agents.connections,
+      ofService,
+    );
+    if (state.fleet !== undefined) addFleetReadings(add, state.fleet);
+    gauge(
+      'svc_gateway_agent_calls_in_flight',
+      'Calls that those agents have and have not answered, whether they run or wait there.',
+      agents.callsInFlight,
+      ofService,
+    );
+    counter(
+      'svc_gateway_agent_connects_total',
+      'Agents that connected, proved their key and described their capabilities.',
+      () => connected,
+    );
+    counter(
+      'svc_gateway_agent_disconnects_total',
+      'Connections of such agents that ended.',
+      () => disconnected,
+    );
+    counter(
+      'svc_gateway_agent_rejections_total',
+      'Connections to the agent endpoint that were turned away; the log has the reasons.',
+      () => rejected,
+    );
+  }
   gauge(
     'svc_gateway_result_reserved_bytes',
     'Memory reserved for large results that are arriving or being delivered.',

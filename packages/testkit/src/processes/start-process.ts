@@ -1,7 +1,7 @@
-import { spawn, type ChildProcessByStdio, type SpawnOptionsWithStdioTuple } from 'node:child_process';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { basename } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createLineLog, type LineLog, type Stream } from './line-log.ts';
 import { watchdog } from './watchdog.ts';
@@ -12,6 +12,8 @@ export interface ProcessOptions {
   readonly cwd?: string;
   /** The start of a command line that ends by becoming the program, such as `nsenter` with its options. */
   readonly within?: readonly string[] | undefined;
+  /** Whether its standard input is a pipe, `input`; default: it is empty. */
+  readonly hasInput?: boolean;
   readonly uid?: number;
   readonly gid?: number;
   /** What asks the process to end; default SIGTERM. */
@@ -34,6 +36,8 @@ export interface RunningProcess {
    * the message, after `withinMs` (default 30 000) or when the process ends without it.
    */
   waitForLine(matches: (line: string, stream: Stream) => boolean, withinMs?: number): Promise<string>;
+  /** Undefined without `hasInput`. */
+  readonly input: Writable | undefined;
   /** What it wrote, of one stream or of both in the order of arrival; at most the last 10 000 lines. */
   output(stream?: Stream): string;
   signal(signal: NodeJS.Signals): void;
@@ -53,8 +57,8 @@ const BUSY_RETRY_MS = 5;
 async function spawnWritten(
   program: string,
   words: readonly string[],
-  options: SpawnOptionsWithStdioTuple<'ignore', 'pipe', 'pipe'>,
-): Promise<ChildProcessByStdio<null, Readable, Readable>> {
+  options: SpawnOptions,
+): Promise<ChildProcess> {
   const until = performance.now() + BUSY_MS;
   for (;;) {
     try {
@@ -73,7 +77,15 @@ export async function startProcess(
   args: readonly string[],
   options: ProcessOptions = {},
 ): Promise<RunningProcess> {
-  const { cwd, within = [], uid, gid, stopSignal = 'SIGTERM', orphanSignal = stopSignal } = options;
+  const {
+    cwd,
+    within = [],
+    hasInput = false,
+    uid,
+    gid,
+    stopSignal = 'SIGTERM',
+    orphanSignal = stopSignal,
+  } = options;
   const name = basename(command);
   const base = Object.fromEntries(inherited.map((key) => [key, process.env[key]]));
   const guardian = await watchdog();
@@ -82,13 +94,15 @@ export async function startProcess(
     cwd,
     env: { ...base, ...options.env },
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     windowsHide: true,
     ...(uid === undefined ? {} : { uid }),
     ...(gid === undefined ? {} : { gid }),
   });
   const log = createLineLog();
   const ended = Promise.all([feed(child.stdout, 'stdout', log), feed(child.stderr, 'stderr', log)]);
+  // It may end before it has read all.
+  child.stdin?.on('error', () => {});
   const { pid } = child;
   if (pid !== undefined) guardian.guard(pid, orphanSignal);
   const exited = new Promise<ProcessExit>((resolve) => {
@@ -116,6 +130,7 @@ export async function startProcess(
   return {
     pid,
     exited,
+    input: child.stdin ?? undefined,
     waitForLine: (matches, withinMs = 30_000) => log.waitFor(matches, withinMs, name),
     output: (stream) => log.text(stream),
     signal: (signal) => void child.kill(signal),
@@ -152,7 +167,8 @@ export async function runProcess(
   return { ...exit, stdout: running.output('stdout'), stderr: running.output('stderr') };
 }
 
-async function feed(source: Readable, stream: Stream, log: LineLog): Promise<void> {
+async function feed(source: Readable | null, stream: Stream, log: LineLog): Promise<void> {
+  if (source === null) throw new Error('a process has no output');
   source.setEncoding('utf8');
   source.on('data', (text: string) => log.add(stream, text));
   await new Promise((resolve) => source.once('close', resolve));

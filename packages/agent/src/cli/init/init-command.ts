@@ -12,37 +12,21 @@ import type {
 } from '../../databases/driver/catalog.ts';
 import { driverOfUrl } from '../../databases/drivers.ts';
 import { DatabaseError, type VerificationFault } from '../../databases/driver/errors.ts';
-import { chooseTables } from '../../proposals/choose-tables.ts';
 import { accountNameFor, CAPABILITY_FILE, composeFiles } from '../../proposals/compose-files.ts';
-import type { Proposal } from '../../proposals/model.ts';
-import { propose } from '../../proposals/propose.ts';
 import { withoutFailing } from '../../proposals/without-failing.ts';
 import { draftFolder, filesInTheWay, type FileToWrite } from '../../proposals/write-folder.ts';
 import { checkInChildProcess } from '../../start-up/child-process.ts';
 import { complain, crashDetail, EXIT, type CommandInput, type ExitCode } from '../command.ts';
+import { makeProposal, namesOf, READ_TIMEOUT_MS, Refused, refusedBy, wantedOf } from './make-proposal.ts';
 import { dryRunText, initText, leftOutOf, type InitReport } from './init-report.ts';
 import { detailsFields, showFaults } from '../command-log.ts';
 import { logFaults } from '../print-faults.ts';
 
-const READ_TIMEOUT_MS = 60_000;
-const MAX_CAPABILITIES = 40;
 const FOLDER = 'capability';
 const GATEWAY_URL = 'ws://127.0.0.1:8080/ws/agent';
 const PASSWORD_BYTES = 24;
 /** What takes longer is announced on a terminal. */
 const QUIET_MS = 1000;
-
-/** Ends the command with a message for standard error. */
-class Refused extends Error {
-  readonly exitCode: ExitCode;
-  /** What the database says; never for standard error. */
-  readonly detail: string | undefined;
-  constructor(message: string, exitCode: ExitCode = EXIT.usage, detail?: string) {
-    super(message);
-    this.exitCode = exitCode;
-    this.detail = detail;
-  }
-}
 
 /** `svc-agent init`: proposes capabilities for a database, and writes all files that serving them takes. */
 export async function initCommand(input: CommandInput): Promise<ExitCode> {
@@ -79,7 +63,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
   const dryRun = given.has('dry-run');
   const yes = given.has('yes');
   const dir = normalize(given.value('dir') ?? FOLDER).replace(/(?<=.)\/$/, '');
-  const max = maxOf(given.value('max'));
+  const wanted = wantedOf(given);
   const urlProblem = gatewayUrlProblem(gatewayUrl);
   if (urlProblem !== undefined) throw new Refused(`--gateway-url ${urlProblem}`);
   const mayAsk = process.stdin.isTTY && process.stdout.isTTY && !yes && !json;
@@ -93,25 +77,8 @@ async function init(input: CommandInput): Promise<ExitCode> {
     throw new Refused('--create-account: a database that is a file has no accounts; omit the flag');
   }
   const { catalog, target } = await readCatalog(source, targetFor(source, input), mayAsk);
-  const choice = chooseTables(catalog, {
-    schemas: given.values('schema'),
-    tables: given.values('tables'),
-    exclude: given.values('exclude'),
-    include: given.values('include'),
-  });
-  if (!choice.ok) throw new Refused(choice.problem);
-  const proposal = propose(catalog, { ...choice, max, contains: source.contains });
+  const proposal = makeProposal(source, catalog, wanted);
   const capabilities = namesOf(proposal);
-  if (catalog.tables.length === 0) {
-    throw new Refused(
-      'the database has no table and no view: check its name, the last part of the URL or PGDATABASE',
-    );
-  }
-  if (capabilities.length === 0) {
-    const reasons = catalog.tables.filter(choice.chosen).flatMap(({ unreadable = [] }) => unreadable);
-    const others = 'no chosen table or view has a key, or few rows and text columns to search';
-    throw new Refused(`nothing can be proposed: ${reasons[0] ?? others}`);
-  }
   const account =
     source.accounts === undefined
       ? undefined
@@ -125,7 +92,7 @@ async function init(input: CommandInput): Promise<ExitCode> {
     catalog,
     ...(account === undefined ? {} : { account }),
     gatewayUrl,
-    max,
+    max: wanted.max,
     agentKey: createRawKeyPair(),
   };
   const { files, statements } = composeFiles({ ...composed, proposal });
@@ -185,16 +152,6 @@ async function init(input: CommandInput): Promise<ExitCode> {
   return EXIT.usage;
 }
 
-function namesOf({ tables }: Proposal): readonly string[] {
-  return tables.flatMap(({ capabilities }) => capabilities.map(({ name }) => name));
-}
-
-function maxOf(typed: string | undefined): number {
-  const max = Number(typed ?? MAX_CAPABILITIES);
-  if (Number.isSafeInteger(max) && max >= 1) return max;
-  throw new Refused('--max must be a whole number from 1 on');
-}
-
 /** A flag takes precedence over the environment. */
 function targetFor(source: CatalogSource, { given, env }: CommandInput): CatalogTarget {
   const url = given.value('url');
@@ -232,11 +189,6 @@ async function told<Result>(what: string, work: Promise<Result>): Promise<Result
   } finally {
     clearTimeout(timer);
   }
-}
-
-function refusedBy(error: DatabaseError, what: string, exitCode: ExitCode = EXIT.usage): Refused {
-  const message = `${what}: ${error.advice ?? 'the database does not answer as it should'}`;
-  return new Refused(message, exitCode, error.message);
 }
 
 /** Undefined when the user leaves. The library is loaded with the first question: only `init` asks any. */

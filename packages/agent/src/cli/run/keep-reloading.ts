@@ -1,3 +1,4 @@
+import type { LinkOverride } from '../../config/load.ts';
 import type { RunningAgent } from '../../runtime/agent.ts';
 import { isDatabaseAway } from '../../databases/driver/errors.ts';
 import { createReloading } from '../../reload/await-databases.ts';
@@ -18,13 +19,17 @@ export interface ReloadingAgent {
   /** The files that were read for the start. */
   readonly files: FileDigests;
   readonly watch: boolean;
+  /** Where users see what an account may do; absent: the log file. */
+  readonly lister?: string | undefined;
+  /** As in `StartUpOrder`. */
+  readonly link?: LinkOverride | undefined;
 }
 
 /** A reload is tried again if the database could not be used: no file changes when it can. */
 const TRY_AGAIN_MS = 30_000;
 
 /** Reloads the capability file and the files that it names, when told to or when they change. */
-export function keepReloading({ agent, file, found, files, watch }: ReloadingAgent): {
+export function keepReloading({ agent, file, found, files, watch, lister, link }: ReloadingAgent): {
   reload(): void;
   close(): void;
 } {
@@ -35,7 +40,7 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
 
   async function check(stop: AbortSignal): Promise<Checked> {
     const outcome = await checkInChildProcess(
-      { file, offline: false, toleratesAway: true, isRunning: true },
+      { file, offline: false, toleratesAway: true, isRunning: true, link },
       (report) => {
         checked = report.files;
       },
@@ -46,7 +51,7 @@ export function keepReloading({ agent, file, found, files, watch }: ReloadingAge
     if (outcome.step === 'readable') throw new Error('cannot reload: the database has not been asked');
     const { verified, findings } = outcome;
     const isAccountNews = tellNewsOf(outcome);
-    const faults = readonlyAccountFaults(verified.config, findings);
+    const faults = readonlyAccountFaults(verified.config, findings, lister);
     if (faults.length > 0) return { faults };
     if (isAccountNews) observe({ event: 'account_audited', findings: findings.length });
     const kept = keepServed(agent.verified, verified);

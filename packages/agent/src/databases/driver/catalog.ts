@@ -35,6 +35,8 @@ export type CatalogTargetResult =
 export interface CatalogTarget {
   /** The database's section of a capability file, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
+  /** As whom its catalogs are read; absent for a database without accounts. */
+  readonly account?: { readonly user: string; readonly password: string | undefined };
   /** Whether a password is known. The server may accept the account without one. */
   readonly hasPassword: boolean;
   readonly withPassword: (password: string) => CatalogTarget;

@@ -32,6 +32,7 @@ export function serverTarget<Config extends ServerConfig>(
       { password: password ?? '', ...certificate },
     ),
     section: { ...section },
+    account: { user, password },
     hasPassword: password !== undefined,
     withPassword: target,
   });

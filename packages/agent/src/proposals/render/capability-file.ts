@@ -12,13 +12,15 @@ import { oneLine } from './one-line.ts';
 export interface CapabilityFile {
   readonly catalog: Catalog;
   readonly proposal: Proposal;
+  /** What callers and models read about the service; absent: nothing. */
+  readonly description?: string;
   readonly gatewayUrl: string;
   /** The section of the database, without the account. */
   readonly section: Readonly<Record<string, string | number>>;
   /** Whether the driver refuses an account that may do more than read even if the file does not ask for that. */
   readonly isReadonlyRequired: boolean;
-  /** Absent if the database has no accounts. */
-  readonly account?: { readonly name: string; readonly passwordFile: string };
+  /** The keys of the account in the section of the database; none if the database has no accounts. */
+  readonly login: Readonly<Partial<Record<'user' | 'password' | 'password_file', string>>>;
   readonly keyFile: string;
   readonly max: number;
 }
@@ -31,8 +33,8 @@ const PLAIN = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 /** Characters that must be escaped in a YAML text. */
 const UNSEEN = /[\u007f-\u009f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]/g;
 
-function readonlyHint(account: CapabilityFile['account']): string {
-  const once = account === undefined ? 'the agent can only read the file' : 'the account can only read';
+function readonlyHint({ user }: CapabilityFile['login']): string {
+  const once = user === undefined ? 'the agent can only read the file' : 'the account can only read';
   return `  # Once ${once} (svc-agent check says what else it may do):
   # require_readonly_account: true
 `;
@@ -40,17 +42,16 @@ function readonlyHint(account: CapabilityFile['account']): string {
 
 /** `capability.yaml`, with comments on what is left out and why. */
 export function renderCapabilityFile(file: CapabilityFile): string {
-  const { catalog, proposal, gatewayUrl, section, isReadonlyRequired, account, max } = file;
-  const login = account === undefined ? {} : { user: account.name, password_file: account.passwordFile };
+  const { catalog, proposal, gatewayUrl, section, isReadonlyRequired, login, description, max } = file;
   const database = Object.entries({ ...section, ...login });
   const parts = [
     `# Proposed by svc-agent init from the catalogs of the database; no row was read. Read it before you serve it.
 # Whether a column looks personal or secret is guessed from its name, type and comment: review the columns that are
-# given as well as those that are left out.${account === undefined ? '' : ' reader.sql lets the account read what is used here.'}
+# given as well as those that are left out.${login.user === undefined ? '' : ' reader.sql lets the account read what is used here.'}
 
 service:
   title: ${yamlValue(catalog.name)}
-  version: 0.1.0
+  version: 0.1.0${description === undefined ? '' : `\n  description: ${yamlValue(description)}`}
 
 gateway:
   url: ${yamlValue(gatewayUrl)}
@@ -58,7 +59,7 @@ gateway:
 
 database:
 ${database.map(([key, value]) => `  ${key}: ${typeof value === 'number' ? value : yamlValue(value)}`).join('\n')}
-${isReadonlyRequired ? '' : readonlyHint(account)}
+${isReadonlyRequired ? '' : readonlyHint(login)}
 defaults:
   timeout: 5s
   max_rows: 100

@@ -7,6 +7,8 @@ import { ask, startServer, type Answer, type StartedServer } from '../../http/se
 import { resultAnswer } from './protocol/answer.ts';
 import { createRevisions } from './protocol/revisions.ts';
 import { createMcpHandler } from './endpoint.ts';
+import { createSessions } from './sessions.ts';
+import { HttpTransport } from './transport.ts';
 
 let server: StartedServer | undefined;
 afterEach(() => server?.close());
@@ -18,12 +20,15 @@ interface Limited {
 
 async function startLimited(requestsPerSecond: number, burst: number): Promise<Limited> {
   let ms = 0;
+  const revisions = createRevisions(MCP_REVISIONS);
+  const mcp = { revisions, sessions: createSessions(Buffer.alloc(32)), issuesSessions: false };
   const rateLimiter = createRateLimiter({ requestsPerSecond, burst, now: () => ms });
   await server?.close();
   const { port } = (server = await startServer(
     {
       mcp: createMcpHandler({
-        revisions: createRevisions(MCP_REVISIONS),
+        revisions,
+        transportOf: (headers, principal) => new HttpTransport(mcp, headers, principal),
         authenticate: () => keyPrincipal('all'),
         refuseOrigin: () => undefined,
         bodyLimits: { maxBytes: 10_000, timeoutMs: 5000 },

@@ -19,7 +19,7 @@ interface BatchContext extends BatchOptions {
   readonly sender: Omit<Sender, 'log' | 'batched'>;
 }
 
-const BATCH_MAX = 50;
+export const BATCH_MAX = 50;
 
 /**
  * Serves the messages of one body side by side and answers them in order; each counts as a request for the rate limit and
@@ -55,14 +55,24 @@ export async function serveBatch(
     trace: undefined,
   }));
   exchange.batch = logs;
+  const serve = (item: unknown, raw: Buffer, at: number): Promise<Answer> => {
+    const log = logs[at];
+    if (log === undefined) throw new Error('a message of a batch has no log');
+    return serveItem(item, raw, { log, batched: true, ...sender }, serveMessage).finally(() => {
+      log.durationMs = exchange.elapsedMs();
+    });
+  };
+  return answerItems(values, body, serve);
+}
+
+/** Serves the messages side by side. Rejects with the first failure of `serve`, when all have ended. */
+export async function answerItems(
+  values: readonly unknown[],
+  body: Buffer,
+  serve: (value: unknown, raw: Buffer, at: number) => Promise<Answer>,
+): Promise<Answer> {
   const raw = rawItems(body);
-  const served = await Promise.allSettled(
-    logs.map((log, at) =>
-      serveItem(values[at], raw[at] ?? body, { log, batched: true, ...sender }, serveMessage).finally(() => {
-        log.durationMs = exchange.elapsedMs();
-      }),
-    ),
-  );
+  const served = await Promise.allSettled(values.map((value, at) => serve(value, raw[at] ?? body, at)));
   const answers = served.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   const failure = served.find((outcome) => outcome.status === 'rejected');
   if (failure !== undefined) {

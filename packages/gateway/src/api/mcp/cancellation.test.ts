@@ -21,6 +21,7 @@ import type { Principal } from '../../core/principal.ts';
 import { createRevisions } from './protocol/revisions.ts';
 import { createMcpHandler } from './endpoint.ts';
 import { createServeMessage } from './serve-message.ts';
+import { HttpTransport } from './transport.ts';
 import { createSessions, type Sessions } from './sessions.ts';
 
 const SECRET = Buffer.alloc(32, 7);
@@ -47,6 +48,8 @@ beforeEach(async () => {
   server = await startServer({
     mcp: createMcpHandler({
       revisions,
+      transportOf: (headers, principal) =>
+        new HttpTransport({ revisions, sessions, issuesSessions: true }, headers, principal),
       authenticate(exchange) {
         const principal = principals.get(readCredential(exchange.headers, false) ?? '');
         if (principal === undefined) throw new CallError('GATEWAY_UNAUTHORIZED');
@@ -58,12 +61,11 @@ beforeEach(async () => {
       principalRate: undefined,
       serveMessage: createServeMessage({
         revisions,
-        issuesSessions: true,
         catalog,
         permitCall: createPermitCall(createCallCapability(registry, catalog, () => performance.now())),
-        sessions,
         takesTokens: false,
         outputSchemas: true,
+        name: 'svc-gateway',
         version: '0',
       }),
     }),

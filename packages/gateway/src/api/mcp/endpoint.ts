@@ -1,29 +1,40 @@
-import { JSON_DEPTH_MAX, JsonError, parseStrictJson } from '@svc/protocol';
 import { readJsonBody, type BodyLimits } from '../../http/request/json-body.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AnswerPart } from '../../http/response-writer.ts';
 import type { RefuseOrigin } from '../../access/origin.ts';
 import type { Authenticate } from '../../auth/authenticate.ts';
 import type { Principal } from '../../core/principal.ts';
+import type { RequestHeaders } from '../../http/request/headers.ts';
+import type { GatewayTraces } from '../../telemetry/traces.ts';
 import { asEventStream, errorAnswer, wantsEventStream, type Answer } from './protocol/answer.ts';
 import { serveBatch, type BatchOptions } from './batch.ts';
-import { badRequest, idOf, readMessage, RPC, RpcError } from './protocol/message.ts';
+import { idOf, parseJson, readMessage, RpcError } from './protocol/message.ts';
+import type { Transport } from './transport.ts';
 
 export interface McpOptions extends BatchOptions {
   readonly authenticate: Authenticate;
   readonly refuseOrigin: RefuseOrigin;
   readonly bodyLimits: BodyLimits;
+  readonly transportOf: (headers: RequestHeaders, principal: Principal) => Transport;
+  readonly traces?: GatewayTraces | undefined;
 }
 
 const EVENT_STREAM = ['Content-Type', 'text/event-stream', 'X-Accel-Buffering', 'no'];
 
 /** POST /mcp: MCP over Streamable HTTP. From the parsing of the JSON on, errors are JSON-RPC. */
 export function createMcpHandler(options: McpOptions): (exchange: Exchange) => Promise<void> {
-  const { authenticate, refuseOrigin, bodyLimits, serveMessage } = options;
+  const { authenticate, refuseOrigin, bodyLimits, serveMessage, transportOf, traces } = options;
 
   function serve(body: Buffer, exchange: Exchange, principal: Principal): Answer | Promise<Answer> {
     const { headers, requestId, signal, log } = exchange;
-    const sender = { principal, headers, requestId, signal, traceparents: [headers.traceparent] };
+    const sender = {
+      principal,
+      transport: transportOf(headers, principal),
+      requestId,
+      signal,
+      traceparents: [headers.traceparent],
+      beginTrace: traces && ((ofMessage: unknown) => traces.beginMessage(ofMessage, headers)),
+    };
     let value: unknown;
     function refuse(error: unknown): Answer {
       if (!(error instanceof RpcError)) throw error;
@@ -31,7 +42,7 @@ export function createMcpHandler(options: McpOptions): (exchange: Exchange) => P
       return errorAnswer(idOf(value, body), error);
     }
     try {
-      value = parse(body);
+      value = parseJson(body);
       if (Array.isArray(value)) {
         return serveBatch(value, body, { ...options, exchange, sender }).catch(refuse);
       }
@@ -53,19 +64,6 @@ export function createMcpHandler(options: McpOptions): (exchange: Exchange) => P
     const body = reading instanceof Promise ? await reading : reading;
     send(exchange, await serve(body, exchange, principal));
   };
-}
-
-const OPEN_BRACE = 0x7b;
-
-function parse(body: Buffer): unknown {
-  // The arguments may be as deep as over REST; around them are params, the message and perhaps a batch.
-  const around = body[0] !== OPEN_BRACE && /^\s*\[/.test(body.toString('latin1', 0, 16)) ? 3 : 2;
-  try {
-    return parseStrictJson(body, JSON_DEPTH_MAX + around);
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    throw badRequest(RPC.parseError, `the body is refused: ${error.message}`);
-  }
 }
 
 function send(exchange: Exchange, { status, headers = [], parts, rest, release }: Answer): void {

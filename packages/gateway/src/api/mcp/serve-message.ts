@@ -3,33 +3,34 @@ import type { Caller, PermitCall } from '../../calls/permit-call.ts';
 import { CallError, CallerGone } from '../../core/call-error.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { CallLog } from '../../http/exchange.ts';
-import type { RequestHeaders } from '../../http/request/headers.ts';
-import type { GatewayTraces } from '../../telemetry/traces.ts';
+import type { CallTrace } from '../../telemetry/traces.ts';
 import { ACCEPTED, errorAnswer, resultAnswer, type Answer } from './protocol/answer.ts';
 import { createListTools } from './tools/list-tools.ts';
 import { cancelledIdOf, isObject, loggedMethod, RPC, RpcError, type Message } from './protocol/message.ts';
-import { checkNameHeader, META_SERVER_INFO, type Era, type Revisions } from './protocol/revisions.ts';
-import type { Sessions } from './sessions.ts';
+import { META_SERVER_INFO, type Era, type Revisions } from './protocol/revisions.ts';
 import { failedAnswer, rowsAnswer, type ResultFrame } from './tools/tool-result.ts';
+import type { Transport } from './transport.ts';
 
 export interface ServeMessageOptions {
   readonly catalog: Catalog;
   readonly permitCall: PermitCall;
-  readonly sessions: Sessions;
-  /** Whether `initialize` begins a session, in which a client can cancel calls. */
-  readonly issuesSessions: boolean;
   readonly revisions: Revisions;
   readonly takesTokens: boolean;
   /** Whether tools are listed with the schemas of their results. */
   readonly outputSchemas: boolean;
+  /** The name of the server, for clients. */
+  readonly name: string;
   readonly version: string;
-  readonly traces?: GatewayTraces | undefined;
+  /** Whether clients are told when the list of tools changes. */
+  readonly listChanged?: boolean;
 }
 
 export interface Sender extends Omit<Caller, 'log'> {
-  readonly headers: RequestHeaders;
+  readonly transport: Transport;
   readonly log: CallLog;
   readonly batched: boolean;
+  /** Begins the trace of a message, given what it names as its parent; undefined if none are made. */
+  readonly beginTrace: ((ofMessage: unknown) => CallTrace) | undefined;
 }
 
 /** Rejects with CallerGone, and with faults of the gateway itself. */
@@ -37,25 +38,24 @@ export type ServeMessage = (message: Message, sender: Sender) => Promise<Answer>
 
 const TTL_MS = 60_000;
 const CACHING = `"ttlMs":${TTL_MS},"cacheScope":"private"`;
-const CAPABILITIES = '"capabilities":{"tools":{}}';
 /** Machines may get tokens without a login. */
-const CAPABILITIES_WITH_TOKENS =
-  '"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/oauth-client-credentials":{}}}';
+const EXTENSIONS = '"extensions":{"io.modelcontextprotocol/oauth-client-credentials":{}}';
 const NO_PARAMS = Buffer.from('{}');
 /** The methods of every revision that is served (see docs/reference/mcp.md). */
 export function createServeMessage(options: ServeMessageOptions): ServeMessage {
-  const { catalog, permitCall, sessions, revisions, takesTokens, outputSchemas, version } = options;
+  const { catalog, permitCall, revisions, takesTokens, outputSchemas, listChanged = false } = options;
   const listTools = createListTools(outputSchemas);
-  let identity = identityOf(catalog.description, version);
-  catalog.onDescription((description) => (identity = identityOf(description, version)));
+  const tools = listChanged ? '"tools":{"listChanged":true}' : '"tools":{}';
+  let identity = identityOf(catalog.description, options);
+  catalog.onDescription((description) => (identity = identityOf(description, options)));
 
   function initialize(id: string, { params }: Message, sender: Sender): Answer {
     const { serverInfo, instructions } = identity;
     const revision = JSON.stringify(revisions.negotiate(params['protocolVersion']));
     return resultAnswer(
       id,
-      `{"protocolVersion":${revision},${CAPABILITIES},"serverInfo":${serverInfo}${instructions}}`,
-      options.issuesSessions ? ['Mcp-Session-Id', sessions.open(sender)] : [],
+      `{"protocolVersion":${revision},"capabilities":{${tools}},"serverInfo":${serverInfo}${instructions}}`,
+      sender.transport.openSession(),
     );
   }
 
@@ -63,7 +63,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
     const { frames, instructions } = identity;
     const { head, tail } = frames.stateless;
     const versions = `"supportedVersions":${JSON.stringify(revisions.served)}`;
-    const capabilities = takesTokens ? CAPABILITIES_WITH_TOKENS : CAPABILITIES;
+    const capabilities = `"capabilities":{${takesTokens ? `${tools},${EXTENSIONS}` : tools}}`;
     return resultAnswer(id, `${head}${versions},${capabilities}${instructions},${CACHING}${tail}`);
   }
 
@@ -91,12 +91,12 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
   async function call(id: string, era: Era, { params, raw }: Message, sender: Sender): Promise<Answer> {
     const { name, arguments: args, _meta: meta } = params;
     if (typeof name !== 'string') throw new RpcError(RPC.invalidParams, 'params.name must be a string');
-    if (era === 'stateless') checkNameHeader(sender.headers, name);
+    if (era === 'stateless') sender.transport.checkName(name);
     const frame = identity.frames[era];
     const { trace } = sender.log;
     const traceparents =
       trace === undefined ? [...sender.traceparents, traceparentIn(meta)] : [trace.traceparent];
-    const cancellable = era === 'handshake' ? sessions.begin(sender, id, sender.signal) : undefined;
+    const cancellable = sender.transport.begin(id, era, sender.signal);
     try {
       const { principal, requestId, signal, log } = sender;
       const caller = { principal, requestId, traceparents, signal: cancellable?.signal ?? signal, log };
@@ -136,11 +136,11 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
 
   function cancel(notification: Message, sender: Sender): void {
     const id = cancelledIdOf(notification);
-    if (id !== undefined) sessions.cancel(sender, id);
+    if (id !== undefined) sender.transport.cancel(id);
   }
 
   function answer(id: string, message: Message, sender: Sender): Answer | Promise<Answer> {
-    const era = revisions.eraOf(message, sender.headers);
+    const era = sender.transport.eraOf(message);
     if (sender.batched && (era === 'stateless' || message.method === 'initialize')) {
       throw new RpcError(RPC.invalidRequest, 'this must not be in a batch');
     }
@@ -170,7 +170,7 @@ export function createServeMessage(options: ServeMessageOptions): ServeMessage {
       if (message.method === 'notifications/cancelled') cancel(message, sender);
       return ACCEPTED;
     }
-    sender.log.trace = options.traces?.beginMessage(traceparentIn(message.params['_meta']), sender.headers);
+    sender.log.trace = sender.beginTrace?.(traceparentIn(message.params['_meta']));
     try {
       return await answer(message.id, message, sender);
     } catch (error) {
@@ -205,10 +205,13 @@ interface Identity {
   readonly frames: Readonly<Record<Era, ResultFrame>>;
 }
 
-/** `version` is the gateway's. Title and instructions are those of the capability file, once an agent told them. */
-function identityOf(description: Description | undefined, version: string): Identity {
+/** Title and instructions are those of the capability file, once an agent told them. */
+function identityOf(
+  description: Description | undefined,
+  { name, version }: Pick<ServeMessageOptions, 'name' | 'version'>,
+): Identity {
   const { title, description: text } = description?.openapi.info ?? {};
-  const serverInfo = JSON.stringify({ name: 'svc-gateway', title, version });
+  const serverInfo = JSON.stringify({ name, title, version });
   return {
     serverInfo,
     instructions: text === undefined ? '' : `,"instructions":${JSON.stringify(text)}`,

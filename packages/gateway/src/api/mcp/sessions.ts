@@ -9,7 +9,7 @@ interface SessionSender {
 }
 
 /** A call that its client may cancel with `notifications/cancelled`. */
-interface CancellableCall {
+export interface CancellableCall {
   /** Aborted when the client cancels the call or closes its connection. */
   readonly signal: AbortSignalLike;
   readonly cancelled: boolean;
@@ -116,7 +116,10 @@ function sessionIdOf({ mcpSessionId, repeated }: RequestHeaders): string | undef
 
 /** The session id has one length, and JSON holds no NUL: no two calls share a name. */
 function callName(session: string, principalId: string, id: string): string {
-  // An integer may be written as 1e20.
-  const value = /^(?:"|-?\d+$)/.test(id) ? id : BigInt(Number(id)).toString();
-  return `${session}${principalId}\0${value}`;
+  return `${session}${principalId}\0${plainId(id)}`;
+}
+
+/** The JSON of a request's id in one spelling: an integer may be written as 1e20. */
+export function plainId(id: string): string {
+  return /^(?:"|-?\d+$)/.test(id) ? id : BigInt(Number(id)).toString();
 }

@@ -59,7 +59,7 @@ export function* asEventStream(parts: Iterable<AnswerPart>): Generator<Uint8Arra
 }
 
 /** JSON has line breaks only between tokens, where a blank means the same. */
-function onOneLine(json: Uint8Array): Uint8Array {
+export function onOneLine(json: Uint8Array): Uint8Array {
   if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
   const line = Buffer.from(json);
   for (const wrap of [LINE_FEED, CARRIAGE_RETURN]) {

@@ -1,4 +1,4 @@
-import { rawMember, type CallErrorCode } from '@svc/protocol';
+import { JSON_DEPTH_MAX, JsonError, parseStrictJson, rawMember, type CallErrorCode } from '@svc/protocol';
 
 /** JSON-RPC 2.0, section 5.1, and those that revision 2026-07-28 adds. */
 export const RPC = {
@@ -28,6 +28,20 @@ export class RpcError extends Error {
     this.status = options.status ?? 200;
     this.data = options.data;
     this.logCode = options.logCode ?? 'GATEWAY_INVALID_REQUEST';
+  }
+}
+
+const OPEN_BRACE = 0x7b;
+
+/** The JSON of a message or of a batch. Throws RpcError (400, -32700). */
+export function parseJson(body: Buffer): unknown {
+  // The arguments may be as deep as over REST; around them are params, the message and perhaps a batch.
+  const around = body[0] !== OPEN_BRACE && /^\s*\[/.test(body.toString('latin1', 0, 16)) ? 3 : 2;
+  try {
+    return parseStrictJson(body, JSON_DEPTH_MAX + around);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw badRequest(RPC.parseError, `the body is refused: ${error.message}`);
   }
 }
 

@@ -21,9 +21,11 @@ export interface Revisions {
   /** The revision that `initialize` agrees on. Throws RpcError (400) when no served revision has a handshake. */
   readonly negotiate: (requested: unknown) => string;
   /** Throws RpcError (400) when the client's revision has no batches, or is not served. */
-  readonly checkBatchAllowed: (headers: RequestHeaders) => void;
+  readonly checkBatchAllowed: (headers: Pick<RequestHeaders, 'mcpProtocolVersion' | 'repeated'>) => void;
   /** The rules that a request claims in `_meta`, else in its header. Throws RpcError (400) when they are not kept or served. */
   readonly eraOf: (message: Message, headers: RequestHeaders) => Era;
+  /** The same where there are no headers. */
+  readonly eraByMeta: (message: Message) => Era;
 }
 
 /** `served` are some of MCP_REVISIONS, in their order. */
@@ -33,6 +35,13 @@ export function createRevisions(served: readonly string[]): Revisions {
   function unsupported(requested: string): RpcError {
     const data = { supported: served, requested };
     return badRequest(RPC.unsupportedProtocolVersion, 'this protocol version is not served', data);
+  }
+
+  function eraOfRevision(claimed: string, message: Message): Era {
+    if (!served.includes(claimed)) throw unsupported(claimed);
+    if (WITH_HANDSHAKE.includes(claimed)) return 'handshake';
+    if (!isObject(metaOf(message)[META_CAPABILITIES])) throw lacking(META_CAPABILITIES);
+    return 'stateless';
   }
 
   return {
@@ -50,10 +59,11 @@ export function createRevisions(served: readonly string[]): Revisions {
         throw badRequest(RPC.invalidRequest, message);
       }
     },
-    eraOf({ method, params }, headers) {
-      const meta = isObject(params['_meta']) ? params['_meta'] : {};
+    eraOf(message, headers) {
+      const { method } = message;
       const header = namedRevision(headers);
-      if (!Object.hasOwn(meta, META_VERSION)) {
+      const claimed = claimedRevision(message);
+      if (claimed === undefined) {
         // `initialize` itself settles the revision.
         if (method === 'initialize' && header !== STATELESS) return 'handshake';
         if (header !== undefined && !served.includes(header)) throw unsupported(header);
@@ -61,22 +71,37 @@ export function createRevisions(served: readonly string[]): Revisions {
         if (withHandshake.length === 0) throw unsupported(UNNAMED);
         return 'handshake';
       }
-      const claimed = meta[META_VERSION];
-      if (typeof claimed !== 'string') throw lacking(META_VERSION);
-      const earlier = WITH_HANDSHAKE.includes(claimed);
-      if (!earlier || header !== undefined) {
+      if (!WITH_HANDSHAKE.includes(claimed) || header !== undefined) {
         requireHeader(headers, 'mcp-protocol-version', header, claimed);
       }
-      if (!served.includes(claimed)) throw unsupported(claimed);
-      if (earlier) return 'handshake';
-      if (!isObject(meta[META_CAPABILITIES])) throw lacking(META_CAPABILITIES);
-      requireHeader(headers, 'mcp-method', headers.mcpMethod?.trim(), method);
-      return 'stateless';
+      const era = eraOfRevision(claimed, message);
+      if (era === 'stateless') requireHeader(headers, 'mcp-method', headers.mcpMethod?.trim(), method);
+      return era;
+    },
+    eraByMeta(message) {
+      const claimed = claimedRevision(message);
+      return claimed === undefined ? 'handshake' : eraOfRevision(claimed, message);
     },
   };
 }
 
-function namedRevision({ mcpProtocolVersion, repeated }: RequestHeaders): string | undefined {
+function metaOf({ params }: Message): Readonly<Record<string, unknown>> {
+  return isObject(params['_meta']) ? params['_meta'] : {};
+}
+
+/** Undefined if the message names none. */
+function claimedRevision(message: Message): string | undefined {
+  const meta = metaOf(message);
+  if (!Object.hasOwn(meta, META_VERSION)) return undefined;
+  const claimed = meta[META_VERSION];
+  if (typeof claimed !== 'string') throw lacking(META_VERSION);
+  return claimed;
+}
+
+function namedRevision({
+  mcpProtocolVersion,
+  repeated,
+}: Pick<RequestHeaders, 'mcpProtocolVersion' | 'repeated'>): string | undefined {
   if (!repeated.includes('mcp-protocol-version')) return mcpProtocolVersion?.trim();
   throw badRequest(RPC.headerMismatch, 'the header mcp-protocol-version came more than once');
 }

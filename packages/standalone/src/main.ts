@@ -1,0 +1,64 @@
+import './ignored-signals.ts';
+import {
+  limitYoungGeneration,
+  parseCommandLine,
+  renderCompletion,
+  renderHelp,
+  tolerateClosedOutput,
+  type Given,
+} from '@svc/edge';
+import { PROGRAM } from './cli/program.ts';
+import { runServe } from './serve/run-serve.ts';
+import { runStdio } from './stdio/run-stdio.ts';
+
+declare const __SVC_VERSION__: string;
+/** The code of a bcrypt thread. */
+declare const SVC_VERIFIER: string;
+/** The pages of the console, which the build writes in place of the name. */
+declare const SVC_CONSOLE: string;
+
+const EXIT_FAILURE = 1;
+const EXIT_USAGE = 2;
+
+void main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<void> {
+  const parsed = parseCommandLine(PROGRAM, argv);
+  if (parsed.kind !== 'command' || parsed.name !== 'stdio') tolerateClosedOutput('svc', EXIT_FAILURE);
+  switch (parsed.kind) {
+    case 'help':
+      process.stdout.write(renderHelp(PROGRAM, parsed.command));
+      return;
+    case 'version':
+      process.stdout.write(`${__SVC_VERSION__}\n`);
+      return;
+    case 'completion':
+      process.stdout.write(renderCompletion(PROGRAM, parsed.shell));
+      return;
+    case 'usage_error':
+      process.stderr.write(`svc: ${parsed.message}\n`);
+      process.exitCode = EXIT_USAGE;
+      return;
+    case 'command':
+      await run(parsed.name, parsed.given);
+  }
+}
+
+async function run(name: string | undefined, given: Given): Promise<void> {
+  const { env } = process;
+  const input = { given, env, version: __SVC_VERSION__ };
+  limitYoungGeneration(env['NODE_OPTIONS']);
+  switch (name) {
+    case 'stdio':
+      runStdio(input);
+      return;
+    case 'serve':
+      process.exit(
+        await runServe({ ...input, verifierCode: SVC_VERIFIER, consoleAssets: () => SVC_CONSOLE }),
+      );
+      return;
+    default:
+      process.stderr.write(renderHelp(PROGRAM, undefined));
+      process.exitCode = EXIT_USAGE;
+  }
+}

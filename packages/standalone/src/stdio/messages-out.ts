@@ -1,0 +1,100 @@
+import type { Answer } from '@svc/gateway';
+import { bytesOf, onOneLine } from '@svc/gateway';
+
+/** Standard output, which holds nothing but messages from now on. */
+export interface MessagesOut {
+  /** Queues a message, which becomes one line. Nothing happens for an answer without content. */
+  write(answer: Pick<Answer, 'parts' | 'rest' | 'release'>): void;
+  /** Resolves when all that was queued has left, or never will. */
+  drained(): Promise<void>;
+}
+
+const LINE_FEED = Buffer.from('\n');
+const JOIN_BELOW_BYTES = 65_536;
+
+/**
+ * Takes standard output for messages: what else is written there goes to standard error. `onClosed` is called once, when
+ * nobody reads it any more.
+ */
+export function takeStandardOutput(onClosed: () => void): MessagesOut {
+  const { stdout, stderr } = process;
+  const send = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  const queue: Pick<Answer, 'parts' | 'rest' | 'release'>[] = [];
+  let isWriting = false;
+  let isClosed = false;
+  let idle: (() => void)[] = [];
+
+  function wake(): void {
+    for (const done of idle) done();
+    idle = [];
+  }
+
+  stdout.on('error', () => {
+    if (isClosed) return;
+    isClosed = true;
+    for (const { release } of queue.splice(0)) release?.();
+    wake();
+    onClosed();
+  });
+
+  /** Resolves when the reader has taken it, or is gone. */
+  function written(bytes: Uint8Array): Promise<void> {
+    return new Promise((resolve) => {
+      send(bytes, () => resolve());
+    });
+  }
+
+  async function writeAll(): Promise<void> {
+    isWriting = true;
+    for (let answer = queue.shift(); answer !== undefined; answer = queue.shift()) {
+      const { parts, rest, release } = answer;
+      const head = Buffer.concat(parts.map((part) => onOneLine(bytesOf(part))));
+      if (rest === undefined && head.length < JOIN_BELOW_BYTES) {
+        const small = [head, LINE_FEED];
+        // What has gathered meanwhile leaves with one call of the system.
+        const releases = [release];
+        let size = head.length;
+        for (let next = queue[0]; next !== undefined && next.rest === undefined; [next] = queue) {
+          const line = Buffer.concat(next.parts.map((part) => onOneLine(bytesOf(part))));
+          if (size + line.length > JOIN_BELOW_BYTES) break;
+          queue.shift();
+          small.push(line, LINE_FEED);
+          size += line.length;
+          releases.push(next.release);
+        }
+        await written(Buffer.concat(small));
+        for (const each of releases) each?.();
+        continue;
+      }
+      await written(head);
+      for (const piece of rest ?? []) {
+        if (isClosed) break;
+        await written(onOneLine(piece));
+      }
+      await written(LINE_FEED);
+      release?.();
+    }
+    isWriting = false;
+    wake();
+  }
+
+  return {
+    write(answer) {
+      if (answer.parts.length === 0) return;
+      if (isClosed) {
+        answer.release?.();
+        return;
+      }
+      queue.push(answer);
+      // Those of this turn of the event loop leave together.
+      if (!isWriting) {
+        isWriting = true;
+        setImmediate(() => void writeAll());
+      }
+    },
+    async drained() {
+      if (isWriting && !isClosed) await new Promise<void>((resolve) => idle.push(resolve));
+    },
+  };
+}

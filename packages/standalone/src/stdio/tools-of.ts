@@ -1,0 +1,34 @@
+import { createAbort } from '@svc/edge';
+import {
+  bytesOf,
+  createRevisions,
+  MCP_REVISIONS,
+  type ApiKeyPrincipal,
+  type ServeMessage,
+} from '@svc/gateway';
+import { createCallsById } from './calls-by-id.ts';
+
+/** What this caller's list of tools says: the first page names the next by a digest of all. */
+export async function toolsOf(serve: ServeMessage, principal: ApiKeyPrincipal): Promise<Buffer> {
+  const answer = await serve(
+    { id: '0', method: 'tools/list', params: {}, raw: Buffer.from('{}') },
+    {
+      principal,
+      requestId: '',
+      traceparents: [],
+      signal: createAbort().signal,
+      log: {
+        capability: '',
+        mcpMethod: '',
+        errorCode: '',
+        cancelled: false,
+        durationMs: undefined,
+        trace: undefined,
+      },
+      transport: createCallsById(createRevisions(MCP_REVISIONS)),
+      batched: false,
+      beginTrace: undefined,
+    },
+  );
+  return Buffer.concat(answer.parts.map((part) => bytesOf(part)));
+}
