@@ -11,6 +11,8 @@ const MORE: Readonly<Record<string, string>> = {
   'svc-agent dev': 'See [the guide](../guides/workbench.md).',
   'svc-agent test': 'See [examples that are tests](../guides/examples.md).',
   'svc-agent lint': 'See [its rules](../guides/examples.md#what-else-makes-capabilities-hard-to-use).',
+  'svc stdio': 'See [the guide](../guides/stdio.md).',
+  'svc serve': 'See [the guide](../guides/serve.md).',
   'svc-agent schema': 'See [editors](../guides/first-capability-file.md#let-your-editor-help).',
 };
 

@@ -2,6 +2,7 @@ import { AGENT_RECORDS } from './agent-records.ts';
 import { fieldTable } from './capability-file.ts';
 import { PROGRAM as AGENT } from '../../packages/agent/src/cli/program.ts';
 import { PROGRAM as GATEWAY } from '../../packages/gateway/src/cli/program.ts';
+import { PROGRAM as STANDALONE } from '../../packages/standalone/src/cli/program.ts';
 import { commandList } from './commands.ts';
 import { closeCodeTable, errorTable, linkCodeTable } from './errors.ts';
 import { GATEWAY_RECORDS } from './gateway-records.ts';
@@ -45,6 +46,7 @@ export const PARTS: Readonly<Record<string, Readonly<Record<string, () => string
   'docs/reference/commands.md': {
     gateway: () => commandList(GATEWAY),
     agent: () => commandList(AGENT),
+    standalone: () => commandList(STANDALONE),
   },
   'docs/reference/errors.md': {
     errors: errorTable,
