@@ -13,7 +13,7 @@ export { databaseFault, type VerificationFault } from './databases/driver/errors
 export { engineCodes } from './databases/drivers.ts';
 export { recordsOf } from './reload/found-records.ts';
 export type { RunningAgent } from './runtime/agent.ts';
-export type { LinkedAgent, OpenLinks } from './runtime/open-gateway-links.ts';
+export type { LinkedAgent, OpenLinks } from './runtime/open-links.ts';
 export { checkInChildProcess, checksCode } from './start-up/child-process.ts';
 export { readonlyAccountFaults } from './start-up/readonly-account.ts';
 export type { FileDigests, StartUpReport, WellFormed } from './start-up/report.ts';

@@ -1,4 +1,5 @@
 import './ignored-signals.ts';
+import { writeOut } from './stdio/standard-output.ts';
 import {
   limitYoungGeneration,
   parseCommandLine,
@@ -8,8 +9,6 @@ import {
   type Given,
 } from '@svc/edge';
 import { PROGRAM } from './cli/program.ts';
-import { runServe } from './serve/run-serve.ts';
-import { runStdio } from './stdio/run-stdio.ts';
 
 declare const __SVC_VERSION__: string;
 /** The code of a bcrypt thread. */
@@ -27,13 +26,13 @@ async function main(argv: readonly string[]): Promise<void> {
   if (parsed.kind !== 'command' || parsed.name !== 'stdio') tolerateClosedOutput('svc', EXIT_FAILURE);
   switch (parsed.kind) {
     case 'help':
-      process.stdout.write(renderHelp(PROGRAM, parsed.command));
+      writeOut(renderHelp(PROGRAM, parsed.command));
       return;
     case 'version':
-      process.stdout.write(`${__SVC_VERSION__}\n`);
+      writeOut(`${__SVC_VERSION__}\n`);
       return;
     case 'completion':
-      process.stdout.write(renderCompletion(PROGRAM, parsed.shell));
+      writeOut(renderCompletion(PROGRAM, parsed.shell));
       return;
     case 'usage_error':
       process.stderr.write(`svc: ${parsed.message}\n`);
@@ -49,14 +48,16 @@ async function run(name: string | undefined, given: Given): Promise<void> {
   const input = { given, env, version: __SVC_VERSION__ };
   limitYoungGeneration(env['NODE_OPTIONS']);
   switch (name) {
+    // Each loads only what it needs.
     case 'stdio':
-      runStdio(input);
+      (await import('./stdio/run-stdio.ts')).runStdio(input);
       return;
-    case 'serve':
+    case 'serve': {
+      const { runServe } = await import('./serve/run-serve.ts');
       process.exit(
         await runServe({ ...input, verifierCode: SVC_VERIFIER, consoleAssets: () => SVC_CONSOLE }),
       );
-      return;
+    }
     default:
       process.stderr.write(renderHelp(PROGRAM, undefined));
       process.exitCode = EXIT_USAGE;

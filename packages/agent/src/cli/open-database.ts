@@ -7,7 +7,7 @@ import { databaseFault } from '../databases/driver/errors.ts';
 import { closeUnless, NOT_VERIFIED, pingEach, type OpenedDatabase } from '../databases/opened.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
 import { startAgent, type AgentParts, type RunningAgent } from '../runtime/agent.ts';
-import type { OpenLinks } from '../runtime/open-gateway-links.ts';
+import type { OpenLinks } from '../runtime/open-links.ts';
 import type { Observe } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { openWorkerDatabase, type WorkerEnded } from '../workers/worker-database.ts';
@@ -30,8 +30,8 @@ export interface AgentSurroundings {
   readonly version: string;
   readonly env: ProxyVariables;
   readonly log: Log;
-  /** As in `AgentParts`. */
-  readonly openLinks?: OpenLinks;
+  /** As in `AgentParts`, like `register`. */
+  readonly openLinks: OpenLinks;
   readonly register?: MetricsRegister | undefined;
 }
 

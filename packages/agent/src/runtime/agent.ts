@@ -25,7 +25,7 @@ import type { Log } from '../telemetry/log.ts';
 import { createAgentMetrics } from '../telemetry/metrics.ts';
 import { openAgentTraces } from '../telemetry/traces.ts';
 import type { VerifiedAgent } from '../start-up/report.ts';
-import { openGatewayLinks, type OpenLinks } from './open-gateway-links.ts';
+import type { OpenLinks } from './open-links.ts';
 
 export interface RunningAgent {
   /** What is served now. */
@@ -50,9 +50,10 @@ export interface AgentParts {
   /** Opens a database that is new in the file, or has other settings. */
   readonly openDatabase: (config: AgentConfig, name: string) => Promise<OpenedDatabase>;
   readonly whenSharingEnds: RunningAgent['whenSharingEnds'];
-  /** What opens its links, if it dials no gateway. */
-  readonly openLinks?: OpenLinks | undefined;
-  /** That of the process, which serves its metrics; absent: the agent's own, if the file asks for one. */
+  readonly openLinks: OpenLinks;
+  /**
+   * That of the process, which serves its metrics and has none of links; absent: the agent's own, if the file asks for one.
+   */
   readonly register?: MetricsRegister | undefined;
 }
 
@@ -88,7 +89,7 @@ export async function startAgent(
   let { observe } = log;
   if (register !== undefined) {
     const count = createAgentMetrics(register, {
-      links: openLinks === undefined ? () => links.counts : undefined,
+      links: given.register === undefined ? () => links.counts : undefined,
       callsRunning: () => admissions.running,
       callsQueued: () => admissions.queued,
       databasesNamed: isNamed,
@@ -140,7 +141,7 @@ export async function startAgent(
         draining: () => draining,
       }),
   });
-  const links = (openLinks ?? openGatewayLinks)({
+  const links = openLinks({
     config,
     instanceId,
     offer: serving.offer,

@@ -1,24 +1,9 @@
-import { agentKeyId, privateKeyFromSeed, rawPublicKey, type DatabaseState } from '@svc/protocol';
-import type { FindProxy } from '@svc/edge';
-import type { AgentLinks, LinkOffer } from '../calls/link-offer.ts';
-import type { AgentConfig } from '../config/model.ts';
+import { agentKeyId, privateKeyFromSeed, rawPublicKey } from '@svc/protocol';
+import type { AgentLinks } from '../calls/link-offer.ts';
 import { openAllLinks } from '../gateway-link/gateway-links.ts';
 import type { Place } from '../gateway-link/link-slots.ts';
-import type { LinkPlace, Observe } from '../telemetry/events.ts';
-
-/** The agent as its links see it. */
-export interface LinkedAgent {
-  readonly config: AgentConfig;
-  readonly instanceId: string;
-  /** Until `renew`. */
-  readonly offer: LinkOffer;
-  /** What gateways are told of the databases. */
-  readonly databases: () => readonly DatabaseState[];
-  readonly findProxy: FindProxy;
-  readonly observe: Observe;
-}
-
-export type OpenLinks = (agent: LinkedAgent) => AgentLinks;
+import type { LinkPlace } from '../telemetry/events.ts';
+import type { LinkedAgent } from './open-links.ts';
 
 /** Dials the gateways that the capability file names. */
 export function openGatewayLinks({

@@ -3,6 +3,7 @@ import { PARAMS_MAX_BYTES } from '@svc/protocol';
 import type { Cidr } from '../network/cidr.ts';
 import { readConsole } from './console.ts';
 import { MCP_REVISIONS, parseMcpRevisions } from './mcp-revisions.ts';
+import { BODY_MAX_BYTES } from './message-settings.ts';
 import type { GatewayConfig, ServiceConfig, ValkeyConfig } from './model.ts';
 import { parseCidr } from './parse/cidr.ts';
 import { atLeastOne, good, parseList, type Parsed } from './parse/parsed.ts';
@@ -51,7 +52,6 @@ interface RevocationConfig {
 }
 
 const MAX_RATE = 1_000_000;
-const BODY_MAX_BYTES = 1_048_576;
 const RELOADED = ['GATEWAY_API_KEYS_FILE', 'GATEWAY_SERVICES_FILE'] as const;
 
 /**
@@ -144,22 +144,6 @@ export function loadConfig(env: Environment, readFile: ReadFile): LoadedConfig {
           ...keyWarnings,
         ],
       };
-}
-
-/** What of the settings also counts where messages come by standard input. */
-export interface MessageSettings {
-  readonly maxBytes: number;
-  /** Undefined if the setting is absent. */
-  readonly outputSchemas: boolean | undefined;
-}
-
-export function loadMessageSettings(
-  env: Environment,
-): MessageSettings | { readonly faults: readonly Fault[] } {
-  const { faults, read } = createReadSettings(env);
-  const maxBytes = read('GATEWAY_MAX_REQUEST_BODY_BYTES', integerUpTo(PARAMS_MAX_BYTES)) ?? BODY_MAX_BYTES;
-  const outputSchemas = read('GATEWAY_MCP_OUTPUT_SCHEMA', parseBoolean);
-  return faults.length > 0 ? { faults } : { maxBytes, outputSchemas };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createAbort } from '@svc/edge';
 import type { Description, DatabaseState } from '@svc/protocol';
 import type { CallOutcome, LinkOffer } from '@svc/agent';
-import { callToGiveWay, type AgentOutcome, type AgentRequest, type OwnLink } from '@svc/gateway';
+import { callToGiveWay, type AgentOutcome, type AgentRequest, type OwnLink } from '@svc/gateway/mcp';
 
 export interface LocalLink extends OwnLink {
   /** Resolves when no call is under way. To be called once, when the link takes no further call. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createAbort } from '@svc/edge';
 import { DESCRIBE_CAPABILITY, DRAIN_TIMEOUT_MS, type DatabaseState } from '@svc/protocol';
 import type { AgentLinks, LinkedAgent, LinkOffer, OpenLinks } from '@svc/agent';
-import type { OwnAgent } from '@svc/gateway';
+import type { OwnAgent } from '@svc/gateway/mcp';
 import { createLocalLink, type LocalLink } from './local-link.ts';
 
 export interface LocalLinks {

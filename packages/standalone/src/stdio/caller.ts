@@ -6,7 +6,7 @@ import {
   parseClaimFlags,
   type ApiKeyPrincipal,
   type Permissions,
-} from '@svc/gateway';
+} from '@svc/gateway/mcp';
 
 export const LOCAL_NAME = 'local';
 

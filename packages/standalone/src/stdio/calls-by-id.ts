@@ -6,7 +6,7 @@ import {
   type Message,
   type Revisions,
   type Transport,
-} from '@svc/gateway';
+} from '@svc/gateway/mcp';
 
 /** The requests under way of the one client, by their ids. */
 export interface CallsById extends Transport {

@@ -1,5 +1,5 @@
-import type { Answer } from '@svc/gateway';
-import { bytesOf, onOneLine } from '@svc/gateway';
+import { bytesOf, onOneLine, type Answer } from '@svc/gateway/mcp';
+import { writeOut } from './standard-output.ts';
 
 /** Standard output, which holds nothing but messages from now on. */
 export interface MessagesOut {
@@ -12,14 +12,8 @@ export interface MessagesOut {
 const LINE_FEED = Buffer.from('\n');
 const JOIN_BELOW_BYTES = 65_536;
 
-/**
- * Takes standard output for messages: what else is written there goes to standard error. `onClosed` is called once, when
- * nobody reads it any more.
- */
-export function takeStandardOutput(onClosed: () => void): MessagesOut {
-  const { stdout, stderr } = process;
-  const send = stdout.write.bind(stdout);
-  stdout.write = stderr.write.bind(stderr);
+/** `onClosed` is called once, when nobody reads standard output any more. */
+export function openMessagesOut(onClosed: () => void): MessagesOut {
   const queue: Pick<Answer, 'parts' | 'rest' | 'release'>[] = [];
   let isWriting = false;
   let isClosed = false;
@@ -30,7 +24,7 @@ export function takeStandardOutput(onClosed: () => void): MessagesOut {
     idle = [];
   }
 
-  stdout.on('error', () => {
+  process.stdout.on('error', () => {
     if (isClosed) return;
     isClosed = true;
     for (const { release } of queue.splice(0)) release?.();
@@ -41,7 +35,7 @@ export function takeStandardOutput(onClosed: () => void): MessagesOut {
   /** Resolves when the reader has taken it, or is gone. */
   function written(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
-      send(bytes, () => resolve());
+      writeOut(bytes, resolve);
     });
   }
 

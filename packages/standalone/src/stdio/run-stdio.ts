@@ -33,13 +33,13 @@ import {
   type ApiKeyPrincipal,
   type Environment,
   type ServeMessage,
-} from '@svc/gateway';
+} from '@svc/gateway/mcp';
 import { createLocalLinks } from '../local-link/local-links.ts';
 import { LOCAL_LINK } from '../local-link/local-settings.ts';
 import { noteOf } from '../local-link/agent-notes.ts';
 import { readCaller, unknownCapabilities } from './caller.ts';
 import { splitLines } from './lines-in.ts';
-import { takeStandardOutput } from './messages-out.ts';
+import { openMessagesOut } from './messages-out.ts';
 import { watchParent } from './parent-watch.ts';
 import { createServeMessages } from './serve-messages.ts';
 import { chooseSource, present } from './source.ts';
@@ -81,7 +81,7 @@ export function runStdio({ given, env, version }: StdioInput): void {
   let exitCode: number = EXIT.fine;
   let isEnding = false;
 
-  const out = takeStandardOutput(() => void end('the end of standard output'));
+  const out = openMessagesOut(() => void end('the end of standard output'));
   const messages = createServeMessages({
     start,
     principal: 'problem' in caller ? NOBODY : caller,

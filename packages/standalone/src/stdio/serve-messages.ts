@@ -20,7 +20,7 @@ import {
   type CallLog,
   type Message,
   type Revisions,
-} from '@svc/gateway';
+} from '@svc/gateway/mcp';
 import { createCallsById } from './calls-by-id.ts';
 import type { MessagesOut } from './messages-out.ts';
 import type { Started, StartState } from './start-state.ts';

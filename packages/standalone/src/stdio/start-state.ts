@@ -1,4 +1,4 @@
-import type { ServeMessage } from '@svc/gateway';
+import type { ServeMessage } from '@svc/gateway/mcp';
 
 /** Why nothing can be served. */
 export interface StartFault {

@@ -1,5 +1,5 @@
-import { plainId, type Message } from '@svc/gateway';
-import { badRequest, isObject, RPC } from '@svc/gateway';
+import { plainId, type Message } from '@svc/gateway/mcp';
+import { badRequest, isObject, RPC } from '@svc/gateway/mcp';
 
 /** `subscriptions/listen`: requests that stay open, and hear when the list of tools changes. */
 export interface Subscriptions {

@@ -5,7 +5,7 @@ import {
   MCP_REVISIONS,
   type ApiKeyPrincipal,
   type ServeMessage,
-} from '@svc/gateway';
+} from '@svc/gateway/mcp';
 import { createCallsById } from './calls-by-id.ts';
 
 /** What this caller's list of tools says: the first page names the next by a digest of all. */

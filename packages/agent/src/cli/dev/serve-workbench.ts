@@ -1,5 +1,6 @@
 import type { ProxyVariables } from '@svc/edge';
 import type { RunningAgent } from '../../runtime/agent.ts';
+import { openGatewayLinks } from '../../runtime/open-gateway-links.ts';
 import { databaseFault, type VerificationFault } from '../../databases/driver/errors.ts';
 import { createReloading } from '../../reload/await-databases.ts';
 import type { Checked } from '../../reload/reloader.ts';
@@ -69,6 +70,7 @@ export async function serveWorkbench(
       version,
       env: parts.env,
       log: ownLog,
+      openLinks: openGatewayLinks,
     });
   } catch (error) {
     return [databaseFault(error)];

@@ -8,6 +8,7 @@ import { complain, EXIT, type CommandInput, type ExitCode } from '../command.ts'
 import { keepReloading } from './keep-reloading.ts';
 import { openAgent, type OpenedAgent } from '../open-database.ts';
 import { printFaults } from '../print-faults.ts';
+import { openGatewayLinks } from '../../runtime/open-gateway-links.ts';
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 import { withCheckedFile, type CheckedFile } from '../with-checked-file.ts';
 
@@ -58,7 +59,7 @@ async function serve(
   for (const { path, message } of outcome.warnings) if (isDatabasePath(path)) complain(`${path}: ${message}`);
   let opened: OpenedAgent;
   try {
-    opened = await openAgent(outcome.verified, { version, env, log });
+    opened = await openAgent(outcome.verified, { version, env, log, openLinks: openGatewayLinks });
   } catch (error) {
     return refuse([databaseFault(error)]);
   }
