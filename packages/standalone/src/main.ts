@@ -1,5 +1,6 @@
+// The first import: the others run after it.
+import { giveOutputBack } from './stdio/own-output.ts';
 import './ignored-signals.ts';
-import { writeOut } from './stdio/standard-output.ts';
 import {
   limitYoungGeneration,
   parseCommandLine,
@@ -23,16 +24,19 @@ void main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<void> {
   const parsed = parseCommandLine(PROGRAM, argv);
-  if (parsed.kind !== 'command' || parsed.name !== 'stdio') tolerateClosedOutput('svc', EXIT_FAILURE);
+  if (parsed.kind !== 'command' || parsed.name !== 'stdio') {
+    giveOutputBack();
+    tolerateClosedOutput('svc', EXIT_FAILURE);
+  }
   switch (parsed.kind) {
     case 'help':
-      writeOut(renderHelp(PROGRAM, parsed.command));
+      process.stdout.write(renderHelp(PROGRAM, parsed.command));
       return;
     case 'version':
-      writeOut(`${__SVC_VERSION__}\n`);
+      process.stdout.write(`${__SVC_VERSION__}\n`);
       return;
     case 'completion':
-      writeOut(renderCompletion(PROGRAM, parsed.shell));
+      process.stdout.write(renderCompletion(PROGRAM, parsed.shell));
       return;
     case 'usage_error':
       process.stderr.write(`svc: ${parsed.message}\n`);

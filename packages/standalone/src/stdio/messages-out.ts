@@ -1,23 +1,26 @@
 import { bytesOf, onOneLine, type Answer } from '@svc/gateway/mcp';
-import { writeOut } from './standard-output.ts';
+import { sendToOutput } from './own-output.ts';
 
-/** Standard output, which holds nothing but messages from now on. */
+/** Standard output, which holds nothing but messages. */
 export interface MessagesOut {
   /** Queues a message, which becomes one line. Nothing happens for an answer without content. */
   write(answer: Pick<Answer, 'parts' | 'rest' | 'release'>): void;
   /** Resolves when all that was queued has left, or never will. */
   drained(): Promise<void>;
+  /** Resolves when nobody reads standard output any more. */
+  readonly closed: Promise<void>;
 }
 
 const LINE_FEED = Buffer.from('\n');
 const JOIN_BELOW_BYTES = 65_536;
 
-/** `onClosed` is called once, when nobody reads standard output any more. */
-export function openMessagesOut(onClosed: () => void): MessagesOut {
+export function createMessagesOut(): MessagesOut {
   const queue: Pick<Answer, 'parts' | 'rest' | 'release'>[] = [];
   let isWriting = false;
   let isClosed = false;
   let idle: (() => void)[] = [];
+  let resolveClosed = (): void => {};
+  const closed = new Promise<void>((resolve) => (resolveClosed = resolve));
 
   function wake(): void {
     for (const done of idle) done();
@@ -29,13 +32,13 @@ export function openMessagesOut(onClosed: () => void): MessagesOut {
     isClosed = true;
     for (const { release } of queue.splice(0)) release?.();
     wake();
-    onClosed();
+    resolveClosed();
   });
 
   /** Resolves when the reader has taken it, or is gone. */
   function written(bytes: Uint8Array): Promise<void> {
     return new Promise((resolve) => {
-      writeOut(bytes, resolve);
+      sendToOutput(bytes, resolve);
     });
   }
 
@@ -74,6 +77,7 @@ export function openMessagesOut(onClosed: () => void): MessagesOut {
   }
 
   return {
+    closed,
     write(answer) {
       if (answer.parts.length === 0) return;
       if (isClosed) {

@@ -39,7 +39,7 @@ import { LOCAL_LINK } from '../local-link/local-settings.ts';
 import { noteOf } from '../local-link/agent-notes.ts';
 import { readCaller, unknownCapabilities } from './caller.ts';
 import { splitLines } from './lines-in.ts';
-import { openMessagesOut } from './messages-out.ts';
+import { createMessagesOut } from './messages-out.ts';
 import { watchParent } from './parent-watch.ts';
 import { createServeMessages } from './serve-messages.ts';
 import { chooseSource, present } from './source.ts';
@@ -58,7 +58,7 @@ export interface StdioInput {
 const EXIT = { fine: 0, failure: 1, usage: 2 } as const;
 /** How long calls are still answered when the client is gone, and when the process ends at the latest. */
 const CALLS_MS = 500;
-const END_MS = 950;
+const END_MS = 900;
 /** How long a client may look at why nothing is served. */
 const FAULT_SHOWN_MS = 10_000;
 const LISTER = '`svc-agent check`';
@@ -81,7 +81,8 @@ export function runStdio({ given, env, version }: StdioInput): void {
   let exitCode: number = EXIT.fine;
   let isEnding = false;
 
-  const out = openMessagesOut(() => void end('the end of standard output'));
+  const out = createMessagesOut();
+  void out.closed.then(() => end('the end of standard output'));
   const messages = createServeMessages({
     start,
     principal: 'problem' in caller ? NOBODY : caller,
@@ -296,19 +297,20 @@ export function runStdio({ given, env, version }: StdioInput): void {
   async function end(reason: string): Promise<void> {
     if (isEnding) return;
     isEnding = true;
-    const late = setTimeout(() => process.exit(exitCode), END_MS);
+    const overdue = setTimeout(() => process.exit(exitCode), END_MS);
     unwatchParent();
     stopChecks.abort();
     closeReloading();
     messages.close();
     if (agent !== undefined) {
-      await Promise.race([messages.idle(), new Promise((resolve) => setTimeout(resolve, CALLS_MS))]);
+      const late = new Promise<void>((resolve) => setTimeout(resolve, CALLS_MS));
+      await Promise.race([messages.idle(), out.closed, late]);
       messages.abort();
       await agent.shutDown(reason);
     }
     await out.drained();
     await log.close();
-    clearTimeout(late);
+    clearTimeout(overdue);
     process.exit(exitCode);
   }
 }
