@@ -82,13 +82,15 @@ export async function compareSequences(options: {
 }): Promise<SequencesReport> {
   const { sequences, seed, file } = options;
   const random = createRandom(seed);
-  const { api_key: apiKey, record } = await createKey('local', '*', { claims: { area: 'north' } });
+  const { api_key: apiKey, record } = await createKey('local', '*');
   const served = await startProcess(SVC, ['serve', '--config', file], {
     env: {
       GATEWAY_ADDR: '127.0.0.1:0',
-      GATEWAY_API_KEYS_JSON: JSON.stringify([record]),
+      GATEWAY_API_KEYS_JSON: JSON.stringify([{ ...record, claims: { area: 'north' } }]),
       GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '100000',
       GATEWAY_RATE_LIMIT_BURST: '100000',
+      GATEWAY_PRINCIPAL_RATE_LIMIT_REQUESTS_PER_SECOND: '100000',
+      GATEWAY_PRINCIPAL_RATE_LIMIT_BURST: '100000',
     },
   });
   const unequal: string[] = [];
@@ -138,7 +140,9 @@ export async function compareSequences(options: {
           requests += 1;
           const [one, other] = [comparable(await byStdio), comparable(byHttp.text)];
           if (one !== other)
-            unequal.push(`${body}\n  stdio: ${one.slice(0, 300)}\n  /mcp: ${byHttp.status} ${other.slice(0, 300)}`);
+            unequal.push(
+              `${body}\n  stdio: ${one.slice(0, 300)}\n  /mcp: ${byHttp.status} ${other.slice(0, 300)}`,
+            );
         }
       }
       client.end();
