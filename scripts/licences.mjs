@@ -15,27 +15,35 @@ export function bundledPackages(metafile) {
 
 /**
  * The licences of `packages` (folders, repeated or not) as one text, the same whatever their order. Throws an error
- * that names every package without a licence text, and every text in licenses/ that is for none of them.
+ * that names every package without a licence text, and every text in licenses/ that is for none of them, unless these are
+ * only those of some `programs`.
  */
-export async function thirdPartyLicences(packages) {
+export async function thirdPartyLicences(packages, programs) {
   const found = await Promise.all([...new Set(packages)].map(licencesOf));
   const names = new Set(found.map(({ name }) => name));
   const faults = found.flatMap(({ fault }) => fault ?? []);
-  for (const name of await foldersWithTexts()) {
+  for (const name of programs === undefined ? await foldersWithTexts() : []) {
     if (!names.has(name)) faults.push(`licenses/${name} is for a package that is not bundled: remove it`);
   }
   if (faults.length > 0) throw new Error(faults.toSorted().join('; '));
   // A package that lies in two folders in one version is one entry.
   const all = new Set(found.flatMap((licences) => licences.entries));
   const entries = [...all].toSorted((a, b) => (a < b ? -1 : 1));
-  return [intro, ...entries].join(`\n${'-'.repeat(80)}\n`);
+  return [introductionOf(programs), ...entries].join(`\n${'-'.repeat(80)}\n`);
 }
 
-const intro = `Third-party software in svc-gateway and svc-agent
+function introductionOf(programs = ['svc-gateway', 'svc-agent']) {
+  const named = new Intl.ListFormat('en').format(programs);
+  const [hold, themselves, their] =
+    programs.length === 1
+      ? ['The executable holds', 'itself', 'its']
+      : [`The ${programs.length === 2 ? 'two' : programs.length} executables hold`, 'themselves', 'their'];
+  return `Third-party software in ${named}
 
-The two executables hold the software below. Each entry is its name and version, its licence, and the text of
-that licence. The licence of svc-gateway and svc-agent themselves is in the file LICENSE of their source.
+${hold} the software below. Each entry is its name and version, its licence, and the text of
+that licence. The licence of ${named} ${themselves} is in the file LICENSE of ${their} source.
 `;
+}
 
 async function licencesOf(folder) {
   const { name, version, license } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));

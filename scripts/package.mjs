@@ -4,9 +4,12 @@ import { join, resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { buildExecutables } from './bundle.mjs';
 import { install, readJson, root } from './install.mjs';
+import { thirdPartyLicences } from './licences.mjs';
 import { makeBinaryArchives, makeExecutables } from './packages/binaries.mjs';
 import { writeChecksums } from './packages/checksums.mjs';
+import { makeMarketplace, makeServerJson, nameProblem, releaseUrl } from './packages/client-files.mjs';
 import { makeImages } from './packages/images.mjs';
+import { bundleName, makeMcpBundle } from './packages/mcp-bundle.mjs';
 import { findNode } from './packages/node-binary.mjs';
 import { NotMade } from './packages/not-made.mjs';
 import { makeNpmTarball } from './packages/npm-tarball.mjs';
@@ -16,17 +19,30 @@ import { sourceDate as readSourceDate, stage } from './packages/stage.mjs';
 import { installNfpm, makeSystemPackages } from './packages/system-packages.mjs';
 import { readOptions } from './read-options.mjs';
 
-const usage = `Usage: npm run package -- [--out DIR] [--node PATH] [--base IMAGE] [--json]
+const usage = `Usage: npm run package -- [--npm-name NAME] [--mcp-name NAME [--bundle-url URL]] [--out DIR] [--node PATH]
+                          [--base IMAGE] [--json]
 
-Makes what this machine has the tools for, and names the rest: a package for npm, executables with Node.js inside,
-packages for Debian and for Red Hat and its kin, images, bills of materials, checksums. Twice the same bytes.
+Makes what this machine has the tools for, and names the rest: a package for npm, a bundle for Claude Desktop, executables
+with Node.js inside, packages for Debian and for Red Hat and its kin, images, bills of materials, checksums. Twice the
+same bytes.
 
   --out DIR     where to, in place of packages that are there (dist/packages)
   --node PATH   the Node.js, 26 or newer, that goes into the executables, with its licence one folder above (one from
                 the npm registry)
   --base IMAGE  what the images stand on, by its digest or as an archive (that of deploy/oci/Containerfile)
   --json        prints what was made and what was not as JSON
+
+What names the package where it is published has no default. Without a name it is not made, and that is said:
+
+  --npm-name NAME   what the package is called in an npm registry, for it, marketplace.json and server.json
+  --mcp-name NAME   what the server is called in the registry of MCP servers, such as io.github.example/reports, for the
+                    package and server.json
+  --bundle-url URL  where the .mcpb is published, for server.json (for io.github.OWNER/NAME that of a release v0.0.0 of
+                    the repository)
 `;
+
+/** With Node.js inside, in packages of systems and in images. `svc` starts from npm and in a bundle. */
+const SERVICES = new Set(['svc-gateway', 'svc-agent']);
 
 const { values } = readOptions(
   usage,
@@ -35,12 +51,17 @@ const { values } = readOptions(
     node: { type: 'string' },
     base: { type: 'string' },
     json: { type: 'boolean', default: false },
+    'npm-name': { type: 'string' },
+    'mcp-name': { type: 'string' },
+    'bundle-url': { type: 'string' },
   },
   { fault: faultOf },
 );
 process.exitCode = await main({ ...values, out: resolve(values.out) });
 
-function faultOf({ base, out }) {
+function faultOf({ base, out, ...names }) {
+  const problem = nameProblem(names);
+  if (problem !== undefined) return problem;
   // A tag may be another image tomorrow.
   if (base !== undefined && !/@sha256:[0-9a-f]{64}$|^oci-archive:/.test(base)) {
     return '--base must end with @sha256: and a digest, or begin with oci-archive:';
@@ -75,12 +96,20 @@ function hasOtherFiles(folder) {
   return existsSync(folder) && readdirSync(folder).length > 0 && !existsSync(join(folder, 'SHA256SUMS'));
 }
 
-async function makeAll({ out, work, node: givenNode, base }) {
+async function makeAll({
+  out,
+  work,
+  node: givenNode,
+  base,
+  'npm-name': npmName,
+  'mcp-name': mcpName,
+  'bundle-url': givenUrl,
+}) {
   const { version, description, license: licence } = readJson('package.json');
   const sourceDate = readSourceDate(process.env);
   const built = await buildExecutables();
   const inside = { version, licence, sourceDate };
-  let programs = built.map(({ output, packages }) => {
+  const all = built.map(({ output, packages }) => {
     const name = output.replace('dist/', '');
     return { name, packages, file: join(root, output), sbom: sbom({ ...inside, program: name, packages }) };
   });
@@ -88,7 +117,20 @@ async function makeAll({ out, work, node: givenNode, base }) {
     LICENSE: { file: join(root, 'LICENSE') },
     THIRD_PARTY_LICENSES: { file: join(root, 'dist/THIRD_PARTY_LICENSES') },
   };
+  const ofClients = all.filter(({ name }) => !SERVICES.has(name));
+  let programs = all.filter(({ name }) => SERVICES.has(name));
   const context = { work, out, programs, licences, version, description, sourceDate, base };
+  const bundle = bundleName(version);
+  const bundleUrl = givenUrl ?? releaseUrl(mcpName, version, bundle);
+  const forClients = { ...context, npmName, mcpName, bundleUrl, bundle };
+  const ofPrograms = async (chosen) => {
+    const names = chosen.map(({ name }) => name);
+    const text = await thirdPartyLicences(
+      chosen.flatMap(({ packages }) => packages),
+      names,
+    );
+    return { ...forClients, programs: chosen, licences: { ...licences, THIRD_PARTY_LICENSES: { text } } };
+  };
 
   const files = [];
   const notMade = [];
@@ -103,7 +145,10 @@ async function makeAll({ out, work, node: givenNode, base }) {
     }
   };
 
-  await make('npm', () => makeNpmTarball(context));
+  await make('npm', async () => makeNpmTarball(await ofPrograms(all)));
+  await make('mcpb', async () => makeMcpBundle(await ofPrograms(ofClients)));
+  await make('server', () => makeServerJson(forClients));
+  await make('marketplace', () => makeMarketplace(forClients));
   let executables;
   let noExecutables;
   try {
@@ -131,9 +176,9 @@ async function makeAll({ out, work, node: givenNode, base }) {
   }
   await make('image', () => makeImages(context));
   await make('sbom', () => {
-    const documents = programs.flatMap(({ name, sbom: text, binarySbom }) => [
+    const documents = [...programs, ...ofClients].flatMap(({ name, sbom: text, binarySbom }) => [
       [`${name}-${version}.cdx.json`, { text }],
-      ...(executables === undefined
+      ...(binarySbom === undefined
         ? []
         : [[`${name}-${version}-linux-${process.arch}.cdx.json`, { text: binarySbom }]]),
     ]);
@@ -156,8 +201,8 @@ function table({ folder, made, not_made: notMade }) {
   const size = (bytes) => `${(bytes / 1024 / 1024).toFixed(1)} MB`.padStart(9);
   const lines = made.map(
     ({ kind, file, bytes, sha256 }) =>
-      `${kind.padEnd(7)} ${file.padEnd(44)} ${size(bytes)}  ${sha256.slice(0, 16)}`,
+      `${kind.padEnd(11)} ${file.padEnd(44)} ${size(bytes)}  ${sha256.slice(0, 16)}`,
   );
-  const missing = notMade.map(({ kind, reason }) => `${kind.padEnd(7)} NOT MADE: ${reason}`);
+  const missing = notMade.map(({ kind, reason }) => `${kind.padEnd(11)} NOT MADE: ${reason}`);
   return [...lines, ...missing, `\n${folder} has them, with SHA256SUMS`, ''].join('\n');
 }

@@ -12,17 +12,22 @@ import {
 } from './packages/release-texts.mjs';
 import { readOptions } from './read-options.mjs';
 
-const usage = `Usage: npm run release [-- --out DIR] [--partial]
+const usage = `Usage: npm run release [-- --out DIR] [--npm-name NAME --mcp-name NAME] [--bundle-url URL] [--partial]
 
 Makes the packages of the version in package.json, and beside them what a release needs: TAG, the text of the tag, and
 NOTES.md, what changed with the checksums of all packages. It tags and publishes nothing; it prints the commands that do.
 
   --out DIR  where to (dist/release)
+  --npm-name NAME, --mcp-name NAME, --bundle-url URL
+             what it is published as; \`npm run package -- --help\` has more
   --partial  also when this machine cannot make all packages; NOTES.md names those that are missing
 `;
 
 const { values } = readOptions(usage, {
   out: { type: 'string', default: 'dist/release' },
+  'npm-name': { type: 'string' },
+  'mcp-name': { type: 'string' },
+  'bundle-url': { type: 'string' },
   partial: { type: 'boolean', default: false },
 });
 process.exitCode = main();
@@ -39,7 +44,7 @@ function main() {
   if (report === undefined) return 1;
   const missing = report.not_made.map(({ kind, reason }) => `${kind} was not made: ${reason}`);
   if (missing.length > 0 && !values.partial)
-    return refuse([...missing, 'install what is missing, or run it with --partial']);
+    return refuse([...missing, 'install or name what is missing, or run it with --partial']);
 
   const section = releaseSection(changelog, version);
   const sums = createHash('sha256')
@@ -69,7 +74,11 @@ function changedFiles() {
 }
 
 function makePackages(out) {
-  const { status, stdout } = spawnSync(process.execPath, ['scripts/package.mjs', '--json', '--out', out], {
+  const names = ['npm-name', 'mcp-name', 'bundle-url'].flatMap((flag) =>
+    values[flag] === undefined ? [] : [`--${flag}`, values[flag]],
+  );
+  const args = ['scripts/package.mjs', '--json', '--out', out, ...names];
+  const { status, stdout } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],

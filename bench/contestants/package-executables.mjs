@@ -13,11 +13,9 @@ await install();
 const { buildExecutables } = await script('bundle.mjs');
 const { findNode } = await script('packages/node-binary.mjs');
 const { makeExecutables } = await script('packages/binaries.mjs');
-const programs = (await buildExecutables()).map(({ output }) => ({
-  name: output.replace('dist/', ''),
-  file: join(checkout, output),
-  binarySbom: '',
-}));
+const programs = (await buildExecutables())
+  .map(({ output }) => ({ name: output.replace('dist/', ''), file: join(checkout, output), binarySbom: '' }))
+  .filter(({ name }) => name !== 'svc');
 const node = await findNode(givenNode);
 mkdirSync(folder, { recursive: true });
 makeExecutables({ work: folder, programs, licences: {}, node });

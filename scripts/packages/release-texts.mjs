@@ -5,7 +5,7 @@ const STATED = (version) => ({
   'deploy/helm/svc-agent/Chart.yaml': [`appVersion: ${version}`],
   'docs/guides/releasing.md': [`v${version}`],
   ...Object.fromEntries(
-    ['agent', 'console', 'edge', 'gateway', 'identity', 'protocol'].map((name) => [
+    ['agent', 'console', 'edge', 'gateway', 'identity', 'protocol', 'standalone'].map((name) => [
       `packages/${name}/package.json`,
       [`"version": "${version}"`],
     ]),
