@@ -17,7 +17,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, LockEntry>>;
 }
 
-/** `name version` of all that is bundled from the six packages, by the lock file. */
+/** `name version` of all that is bundled from the packages, by the lock file. */
 async function neededPackages(): Promise<readonly string[]> {
   const { packages }: Lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'));
   const folders = new Set<string>();
@@ -32,7 +32,7 @@ async function neededPackages(): Promise<readonly string[]> {
       follow(found);
     }
   };
-  for (const name of ['gateway', 'console', 'agent', 'protocol', 'edge', 'identity'])
+  for (const name of ['gateway', 'console', 'agent', 'standalone', 'protocol', 'edge', 'identity'])
     follow(`packages/${name}`);
   const needed = [...folders].map(
     (folder) => `${folder.split('node_modules/').at(-1)} ${packages[folder]?.version}`,
@@ -82,6 +82,7 @@ describe('a small repository with our scripts', () => {
       `import b from '@scope/of-helper'; console.log(b);`,
     );
     await write('packages/agent/src/main.ts', `import { unused } from 'not-used';`);
+    await write('packages/standalone/src/main.ts', `import { a } from 'with-text'; console.log(a);`);
     await write('packages/console/src/main.tsx', `import { a } from 'with-text'; console.log(a);`);
     await write('packages/console/src/icon.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
     await write('packages/console/src/index.html', '<!doctype html>');

@@ -41,7 +41,16 @@ export async function startStdio(
   args: readonly string[],
   options: Pick<ProcessOptions, 'cwd' | 'env' | 'within'> = {},
 ): Promise<StdioClient> {
-  const process = await startProcess(SVC, ['stdio', ...args], { ...options, hasInput: true });
+  return startClient(SVC, ['stdio', ...args], options);
+}
+
+/** The same for any command line that becomes `svc stdio`. */
+export async function startClient(
+  program: string,
+  args: readonly string[],
+  options: Pick<ProcessOptions, 'cwd' | 'env' | 'within'> = {},
+): Promise<StdioClient> {
+  const process = await startProcess(program, args, { ...options, hasInput: true });
   const { input } = process;
   if (input === undefined) throw new Error('svc stdio has no input');
   let lastId = 0;

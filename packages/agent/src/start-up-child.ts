@@ -1,4 +1,5 @@
 import './ignored-signals.ts';
+import { parentPort } from 'node:worker_threads';
 import { readOffers, reverify, runStartUpChecks, verifyArrived } from './start-up/checks.ts';
 import { proposeCapability } from './start-up/propose-capability.ts';
 import type {
@@ -12,7 +13,8 @@ import { createWarmChecks } from './workbench/warm-checks.ts';
 import type { InspectOrder, WarmOrder } from './workbench/warm-report.ts';
 
 // The main file of the child process that checks, once, or for as long as a workbench runs. It is bundled apart, since a
-// running agent needs none of it. The channel is closed when the agent has the outcome, and when the agent ends.
+// running agent needs none of it. The channel is closed when the agent has the outcome, and when the agent ends. In a
+// thread, `parentPort` is the channel.
 process.once('disconnect', () => process.exit());
 const { env } = process;
 const warm = createWarmChecks(env);
@@ -25,9 +27,10 @@ type Order =
   | OffersOrder
   | AdditionOrder;
 
-const send = (report: unknown): unknown => process.send?.(report);
+const send = (report: unknown): unknown =>
+  parentPort === null ? process.send?.(report) : parentPort.postMessage(report);
 
-process.on('message', (order: Order) => {
+(parentPort ?? process).on('message', (order: Order) => {
   if ('warm' in order) void warm.check(order).then(send);
   else if ('inspect' in order) void warm.inspect(order).then(send);
   else if ('reverify' in order) void reverify(order).then(send);

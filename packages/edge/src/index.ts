@@ -45,6 +45,7 @@ export * from './traces/trace-context.ts';
 export type { TracesConfig } from './traces/traces-config.ts';
 export { createTurnQueue, type TurnQueue } from './waiting/turn-queue.ts';
 export { executablePath, runOwnCode, spawnOwnCode, type OwnCode } from './process/own-code.ts';
+export { canStartProcesses, startOwnThread, type OwnRunner } from './process/own-thread.ts';
 export { watchFiles, type FileWatch } from './process/watch-files.ts';
 export { leaveRemovedFolder, startThread } from './process/working-folder.ts';
 export { limitYoungGeneration } from './process/young-generation.ts';

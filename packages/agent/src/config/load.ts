@@ -10,6 +10,7 @@ import { DEFAULT_DRIVER } from '../databases/drivers.ts';
 import { buildCapabilities, buildConfig, buildService, usualDatabase } from './build.ts';
 import { UNSEEN_SECTIONS } from './capability-file.ts';
 import { checkFile } from './checks/check-file.ts';
+import { checkProcesses } from './checks/check-processes.ts';
 import { findWarnings } from './checks/find-warnings.ts';
 import { databaseNamesOf, driversOf } from './driver-of-file.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';
@@ -22,6 +23,8 @@ import { readYaml } from './yaml/read-yaml.ts';
 export interface ConfigSource extends FileSource {
   /** Replaces the link of the file, which need not have one then. */
   readonly link?: LinkOverride | undefined;
+  /** Makes what needs processes of its own a fault. */
+  readonly withoutProcesses?: boolean | undefined;
 }
 
 /** What replaces the settings of the link in the file. */
@@ -62,7 +65,7 @@ const REPLACED = ['url', 'agent_private_key', 'agent_private_key_file', 'ca_file
 export function loadConfig(
   source: ConfigSource,
 ): { readonly config: AgentConfig; readonly warnings: readonly Fault[] } | Faults {
-  const { path, link } = source;
+  const { path, link, withoutProcesses = false } = source;
   const faults = createFaultLog();
   const document = readDocument(source, faults);
   if ('faults' in document) return document;
@@ -77,6 +80,8 @@ export function loadConfig(
   const resolveFile = (name: string): string => resolve(dirname(path), name);
   const issuers = ['identity', 'issuers'];
   const config = buildConfig(root, { ...secrets, privateKeySeed }, { positionOf, resolveFile });
+  const unstartable = withoutProcesses ? checkProcesses(config, positionOf) : [];
+  if (unstartable.length > 0) return { faults: unstartable };
   return {
     config: link === undefined ? config : withLink(config, link),
     warnings: [

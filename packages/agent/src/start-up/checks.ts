@@ -40,12 +40,13 @@ export async function runStartUpChecks(
     toleratesAway = false,
     isRunning = false,
     link,
+    withoutProcesses,
   }: StartUpOrder,
   env: Readonly<Record<string, string | undefined>>,
   report: (report: StartUpReport) => void,
 ): Promise<void> {
   const { readFile, files } = digestingReader(file, content, isRunning ? readRegularFile : undefined);
-  const linted = loadConfig({ path: file, env, readFile, link });
+  const linted = loadConfig({ path: file, env, readFile, link, withoutProcesses });
   if ('faults' in linted) {
     report({ step: 'malformed', files, faults: linted.faults });
     return;

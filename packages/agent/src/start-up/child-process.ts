@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { spawnOwnCode, type OwnCode } from '@svc/edge';
+import { canStartProcesses, spawnOwnCode, startOwnThread, type OwnCode, type OwnRunner } from '@svc/edge';
 import { readRegularFile } from './read-regular-file.ts';
 import type {
   AdditionOrder,
@@ -29,7 +29,7 @@ export function checksCode(): OwnCode {
 
 /**
  * A child process that runs checks: in this process, or in a thread of it, the parsers would stay in memory for as long as
- * the agent runs. The child ends when its channel is closed, which the end of this process does, too.
+ * the agent runs. A thread does it only where no process can be started. The child ends when its channel is closed, which the end of this process does, too.
  */
 export interface ChecksProcess {
   /** False once the process is over. */
@@ -41,12 +41,7 @@ export interface ChecksProcess {
 }
 
 export function startChecks(signal?: AbortSignal): ChecksProcess {
-  const child = spawnOwnCode(checksCode(), {
-    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
-    serialization: 'advanced',
-    signal,
-    killSignal: 'SIGKILL',
-  });
+  const child = startRunner(signal);
   let stderr = '';
   let isRunning = true;
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -87,6 +82,16 @@ export function startChecks(signal?: AbortSignal): ChecksProcess {
   };
 }
 
+function startRunner(signal: AbortSignal | undefined): OwnRunner {
+  if (!canStartProcesses()) return startOwnThread(checksCode(), signal);
+  return spawnOwnCode(checksCode(), {
+    stdio: ['pipe', 'ignore', 'pipe', 'ipc'],
+    serialization: 'advanced',
+    signal,
+    killSignal: 'SIGKILL',
+  });
+}
+
 /**
  * Runs the start-up checks in a process that ends with them. `onWellFormed` is called before the database is asked.
  * Rejects when the process fails, or is ended by `signal`.
@@ -96,7 +101,11 @@ export function checkInChildProcess(
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
-  const whole: StartUpOrder = { ...order, content: order.content ?? contentOf(order) };
+  const whole: StartUpOrder = {
+    ...order,
+    content: order.content ?? contentOf(order),
+    withoutProcesses: !canStartProcesses(),
+  };
   return askOnce(whole, signal, (report: StartUpReport) => {
     if (report.step !== 'well_formed') return report;
     onWellFormed(report);

@@ -23,6 +23,8 @@ export interface StartUpOrder {
   readonly isRunning?: boolean;
   /** Replaces the link of the file, which need not have one then. */
   readonly link?: LinkOverride | undefined;
+  /** The agent can start no processes: what needs them is a fault. */
+  readonly withoutProcesses?: boolean;
 }
 
 /** Capabilities that have been verified, to be verified again. */

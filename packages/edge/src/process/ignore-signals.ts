@@ -1,8 +1,12 @@
+import { isMainThread } from 'node:worker_threads';
+
 /**
  * Makes `signals` do nothing in this process: without a listener SIGUSR1 opens Node's debugger to everybody on the
  * machine, and the others end the process. To be called before anything else is imported.
  */
 export function ignoreSignals(...signals: NodeJS.Signals[]): void {
+  // A thread gets none.
+  if (!isMainThread) return;
   for (const signal of signals) process.on(signal, () => {});
   closeDebugger();
 }

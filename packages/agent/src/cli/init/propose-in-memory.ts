@@ -1,4 +1,5 @@
-import type { Given } from '@svc/edge';
+import { canStartProcesses, type Given } from '@svc/edge';
+import { engineProblem } from '../../config/checks/check-processes.ts';
 import { driverOfUrl } from '../../databases/drivers.ts';
 import { DatabaseError, type VerificationFault } from '../../databases/driver/errors.ts';
 import { isReadonlyRequired } from '../../proposals/compose-files.ts';
@@ -28,7 +29,10 @@ export async function proposeInMemory(
   description: string,
 ): Promise<ProposedFile> {
   const wanted = wantedOf(given);
-  const source = await driverOfUrl(url).loadCatalog();
+  const driver = driverOfUrl(url);
+  const unstartable = canStartProcesses() ? undefined : engineProblem(driver);
+  if (unstartable !== undefined) throw new Refused(unstartable);
+  const source = await driver.loadCatalog();
   const found = source.target(url, env);
   if (!found.ok) throw new Refused(found.problem);
   const { target } = found;
