@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import { installAndBuild } from './bundle.mjs';
+import { root } from './install.mjs';
 import { findNode } from './packages/node-binary.mjs';
 import { NotMade } from './packages/not-made.mjs';
 import { installNfpm } from './packages/system-packages.mjs';
 import { readOptions } from './read-options.mjs';
+import { createTools } from './tools.mjs';
 import { runVitest } from './vitest.mjs';
 
 readOptions(`Usage: npm run test:packages
@@ -19,4 +22,5 @@ for (const prepare of [findNode, installNfpm]) {
     if (!(error instanceof NotMade)) throw error;
   }
 }
+createTools(join(root, '.cache/package-tools')).installWithNpm('mcpb', '@anthropic-ai/mcpb@2.1.2');
 await runVitest([], 'packages');

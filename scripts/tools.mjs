@@ -40,6 +40,17 @@ export function createTools(folder) {
       for (const [name, module] of wanted)
         install(name, module, 'Go (https://go.dev/dl/)', go, ['install', module]);
     },
+    /** Into a folder of its own, without scripts. */
+    installWithNpm(name, requirement) {
+      const options = [
+        '--ignore-scripts',
+        '--no-save',
+        '--engine-strict=false',
+        '--prefix',
+        join(folder, name),
+      ];
+      install(name, requirement, 'npm', 'npm', ['install', ...options, requirement]);
+    },
     /** Into a folder of its own. */
     installWithPip(name, requirement, options = []) {
       const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0;

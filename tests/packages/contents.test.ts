@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { runProcess, temporaryFolder } from '@svc/testkit';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
+import { unzipSync } from 'fflate';
 import { describe, expect, inject, test } from 'vitest';
 import { ROOT } from '../documentation/documents.ts';
 import { madeFiles, tell, lacks } from './tools.testing.ts';
@@ -36,9 +37,15 @@ test('what could not be made is named with the reason, and the rest is made', as
     const lines = stdout.split('\n').slice(0, stdout.split('\n').indexOf(''));
     expect(lines.map((line) => line.split(/ +/).slice(0, 4).join(' '))).toEqual([
       expect.stringMatching(/^npm svc-[^ ]+tgz /),
-      ...['gateway', 'agent'].map((name) => expect.stringMatching(`^sbom svc-${name}-[^ ]+cdx.json `)),
+      expect.stringMatching(/^mcpb svc-[^ ]+mcpb /),
+      ...['svc-gateway', 'svc-agent', 'svc'].map((name) =>
+        expect.stringMatching(`^sbom ${name}-[0-9][^ ]+cdx.json `),
+      ),
+      ...['server', 'marketplace'].map((kind) => `${kind} NOT MADE: ${kind}.json`),
       ...['binary', 'deb', 'rpm', 'image'].map((kind) => `${kind} NOT MADE: needs`),
     ]);
+    expect(stdout).toMatch(/^server +NOT MADE: server\.json needs --npm-name.* and --mcp-name/m);
+    expect(stdout).toMatch(/^marketplace +NOT MADE: marketplace\.json needs --npm-name/m);
     expect(stdout).toMatch(/^binary +NOT MADE: needs tar, strip$/m);
     expect(stdout).toMatch(/^image +NOT MADE: needs buildah, tar$/m);
   } finally {
@@ -66,6 +73,17 @@ test('whoever ends it by a signal finds nothing half made', async () => {
   }
 });
 
+test.each([
+  [['--npm-name', 'svc'], 'somebody else'],
+  [['--npm-name', '@example/svc-agent'], 'another command'],
+  [['--npm-name', 'No Name'], 'a name of npm'],
+  [['--mcp-name', 'reports'], 'io.github.example/reports'],
+  [['--bundle-url', 'http://example.com/a.mcpb'], 'https://'],
+])('%j is refused', async (args, why) => {
+  const { code, stderr } = await runProcess('node', [PACKAGE, ...args]);
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
+});
+
 test('a folder with other files is left as it is', async () => {
   const temporary = await temporaryFolder('not-packages');
   try {
@@ -82,6 +100,14 @@ test('the same commit gives the same bytes, whatever umask and time zone', () =>
   expect(second.made).toEqual(first.made);
   expect(second.not_made).toEqual(first.not_made);
 });
+
+test.each(['binary', 'deb', 'rpm', 'image'].filter((kind) => madeFiles(first, kind).length > 0))(
+  'only the services have a package of the kind %s',
+  (kind) => {
+    const names = madeFiles(first, kind).map((file) => /^(.+?)[-_]\d/.exec(file)?.[1]);
+    expect(names).toEqual(['svc-gateway', 'svc-agent']);
+  },
+);
 
 test('SHA256SUMS has the digest of every file, and nothing else lies beside it', async () => {
   const sums = readFileSync(join(first.folder, 'SHA256SUMS'), 'utf8').trim().split('\n');
@@ -153,6 +179,13 @@ describe('the licences are in', () => {
 
   test.each(madeFiles(first, 'npm'))('%s', async (file) => {
     expect(await listed('tar', ['-tzf', path(file)])).toEqual(['LICENSE', 'THIRD_PARTY_LICENSES']);
+  });
+  test.each(madeFiles(first, 'mcpb'))('%s', (file) => {
+    const names = Object.keys(unzipSync(readFileSync(path(file))));
+    expect(names.filter((name) => FILES.test(`/${name}`)).toSorted()).toEqual([
+      'LICENSE',
+      'THIRD_PARTY_LICENSES',
+    ]);
   });
   test.each(madeFiles(first, 'binary'))('%s', async (file) => {
     expect(await listed('tar', ['-tzf', path(file)])).toEqual(NODE_INSIDE);

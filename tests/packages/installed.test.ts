@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { addSystemFolders, copyWithLibraries } from './empty-root.testing.ts';
 import { startCollector } from '../traces/collector.testing.ts';
 import { firstAnswer, firstAnswerOfDev, NOBODY, type Installed } from './first-answer.testing.ts';
+import { NAMES } from './make-packages.ts';
 import { madeFiles, lacks } from './tools.testing.ts';
 
 const [report] = inject('packages');
@@ -51,7 +52,7 @@ const WATCHED_ANSWER = {
 };
 
 describe.runIf(made('npm').length > 0)('the package of npm', () => {
-  test('has two commands and nothing to download or run, and answers a call', async () => {
+  test('has its commands and nothing to download or run, and answers a call', async () => {
     const root = await newRoot('npm');
     const [tarball = ''] = made('npm');
     const { code, stdout, stderr } = await runProcess(
@@ -66,8 +67,8 @@ describe.runIf(made('npm').length > 0)('the package of npm', () => {
       code: 0,
       stdout: expect.stringContaining('added 1 package'),
     });
-    const manifest = JSON.parse(readFileSync(join(root, 'node_modules/svc/package.json'), 'utf8'));
-    expect(Object.keys(manifest.bin)).toEqual(['svc-gateway', 'svc-agent']);
+    const manifest = JSON.parse(readFileSync(join(root, 'node_modules', NAMES.npm, 'package.json'), 'utf8'));
+    expect(Object.keys(manifest.bin)).toEqual(['svc-gateway', 'svc-agent', 'svc', 'reports']);
     expect(manifest).not.toHaveProperty('scripts');
     expect(manifest).not.toHaveProperty('dependencies');
     const bin = join(root, 'node_modules/.bin');

@@ -23,6 +23,9 @@ declare module 'vitest' {
   }
 }
 
+/** What the packages of the tests are published as. */
+export const NAMES = { npm: '@example/reports', mcp: 'io.github.example/reports' } as const;
+
 const MAKE_MS = 600_000;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -44,7 +47,7 @@ async function makePackages(
   base: string | undefined,
   { umask, TZ }: { readonly umask: string; readonly TZ: string },
 ): Promise<Report> {
-  const command = `umask ${umask} && exec node scripts/package.mjs --json --out "$0" ${base === undefined ? '' : '--base "$1"'}`;
+  const command = `umask ${umask} && exec node scripts/package.mjs --json --npm-name ${NAMES.npm} --mcp-name ${NAMES.mcp} --out "$0" ${base === undefined ? '' : '--base "$1"'}`;
   const { code, stdout, stderr } = await runProcess('sh', ['-c', command, out, base ?? ''], {
     cwd: ROOT,
     env: { TZ, GOFLAGS: process.env['GOFLAGS'] },
