@@ -25,9 +25,9 @@ beforeAll(async () => {
   temporary = await temporaryFolder('clients');
   const { host, port, name, user, password } = await testDatabase({
     sql: [
-      'create table books (id int primary key, title text)',
-      "insert into books values (66, 'The Owl')",
-      'analyze books',
+      'create table book (id int primary key, title text)',
+      "insert into book values (66, 'The Owl')",
+      'analyze book',
     ],
   });
   url = `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${name}`;
@@ -39,7 +39,7 @@ database: { host: ${host}, port: ${port}, name: ${name}, user: ${user}, password
 capabilities:
   get_book:
     description: A book by its number
-    sql: select title from books where id = :id
+    sql: select title from book where id = :id
     params: { id: { type: integer, required: true } }
     result: { title: { type: string } }
 `,
