@@ -2,7 +2,15 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { runProcess, temporaryFolder, testDatabase, type TemporaryFolder } from '@svc/testkit';
+import {
+  findValkey,
+  runProcess,
+  startProcess,
+  startValkey,
+  temporaryFolder,
+  testDatabase,
+  type TemporaryFolder,
+} from '@svc/testkit';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { unzipSync } from 'fflate';
@@ -106,6 +114,22 @@ describe('the package of npm, installed without a network', () => {
     // Windows has no such modes.
     await chmod(join(root, 'bin/svc'), 0o644);
     expect(await book(await start([command, ...words], { AGENT_CAPABILITY_FILE: file }))).toEqual(THE_OWL);
+  });
+});
+
+describe.skipIf(findValkey() === undefined)('a service with Valkey', () => {
+  test('has the client of it inside', async () => {
+    const valkey = await startValkey();
+    onTestFinished(() => valkey.stop());
+    expect(await runProcess('tar', ['-xzf', made('npm'), '-C', temporary.path])).toMatchObject({ code: 0 });
+    const args = ['serve', '--config', file, '--key-file', join(temporary.path, 'key')];
+    const service = await startProcess(join(temporary.path, 'package/bin/svc'), args, {
+      env: { GATEWAY_ADDR: '127.0.0.1:0', GATEWAY_VALKEY_URL: `redis://127.0.0.1:${valkey.port}` },
+    });
+    onTestFinished(async () => void (await service.stop()));
+    await service.waitForLine((line) => line.includes('"event":"listening"'));
+    // It listens for revoked keys.
+    await expect.poll(() => valkey.command('client', 'list')).toMatch(/ sub=1 .* resp=3$/m);
   });
 });
 
