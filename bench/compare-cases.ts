@@ -9,7 +9,7 @@ import {
   type Releasers,
   type RunningProcess,
 } from '@svc/testkit';
-import type { Workload } from './compare-workloads.ts';
+import type { Workload } from './contestants/workloads.ts';
 import { BOOKS_DATABASE, normalisedRow, QUERIES, type Query } from './contestants/books.ts';
 import {
   DATABASE_CONNECTIONS,

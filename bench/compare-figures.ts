@@ -147,6 +147,7 @@ export const LABELS: Readonly<Record<ContestantName, string>> = {
   svc: 'svc',
   'svc-again': 'svc, once more',
   'svc-own': 'svc, own transactions',
+  'svc-serve': 'svc serve',
   'svc-before': 'release before',
   'same-topology': 'same topology',
   toolbox: 'MCP Toolbox',

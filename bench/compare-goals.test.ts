@@ -33,6 +33,29 @@ test('goals are judged by the interval of the ratios', () => {
   });
 });
 
+test('one process is judged against two, and against MCP Toolbox by bounds of its own', () => {
+  const cases = (
+    [
+      ['svc', 100],
+      ['svc-serve', 82],
+      ['toolbox', 115],
+    ] as const
+  ).map(([name, cpu]) =>
+    measuredCase(
+      name,
+      twentySlots(() => cpu),
+    ),
+  );
+  // 0.82 times two processes, and 0.71 times Toolbox, of which two may take 0.85 and one 0.70.
+  expect(verdicts(cases, NOTHING)).toMatchObject({
+    'one row, REST, 32 connections: CPU': 'missed',
+    'one row, REST, 32 connections, svc serve: CPU': 'missed',
+    'one row, REST, 32 connections, svc serve: CPU with the database': 'met',
+  });
+  const toSvc = judgeGoals(cases, NOTHING).find(({ to }) => to === 'svc');
+  expect(toSvc).toMatchObject({ bound: { most: 0.82 }, verdict: 'met' });
+});
+
 test('what is counted once is met or missed', () => {
   const counted = { memory: { svc: { gateway: 85, agent: 55.1 } }, rollbacks: 0.4, agentWrites: 0.26 };
   expect(verdicts([], counted)).toEqual({

@@ -46,9 +46,28 @@ const RATIOS: readonly RatioGoal[] = [
     bounds: { throughput: 1.5, cpu: 0.65, withDatabase: 0.66 },
   })),
   { subject: LIST, to: 'toolbox', bounds: { throughput: 1.4, cpu: 0.35, withDatabase: 0.7 } },
+  ...[POINT, ...POINT_MCP].map((subject): RatioGoal => ({
+    subject,
+    to: 'svc',
+    ours: 'svc-serve',
+    bounds: { cpu: 0.82 },
+  })),
+  {
+    subject: POINT,
+    to: 'toolbox',
+    ours: 'svc-serve',
+    bounds: { throughput: 1.2, cpu: 0.7, withDatabase: 0.72 },
+  },
+  ...POINT_MCP.map((subject): RatioGoal => ({
+    subject,
+    to: 'toolbox',
+    ours: 'svc-serve',
+    bounds: { throughput: 1.6, cpu: 0.6, withDatabase: 0.6 },
+  })),
   { subject: POINT, to: 'fastify', bounds: { throughput: 1, withDatabase: 0.9 } },
   { subject: POINT_ALONE, to: 'svc-before', bounds: { p50: 1.1 } },
   { subject: POINT_ALONE, to: 'toolbox', bounds: { p50: 2 } },
+  { subject: POINT_ALONE, to: 'toolbox', ours: 'svc-serve', bounds: { p50: 1.6 } },
 ];
 
 export function judgeGoals(cases: readonly MeasuredCase[], counted: Counted): readonly JudgedGoal[] {

@@ -24,7 +24,7 @@ import {
   second,
   type CompareDocument,
 } from './compare-report.ts';
-import { WORKLOADS } from './compare-workloads.ts';
+import { WORKLOADS } from './contestants/workloads.ts';
 import { BOOKS_DATABASE, BOOKS_SQL } from './contestants/books.ts';
 import {
   CONTESTANTS,
@@ -37,7 +37,7 @@ import type { NodeExecutable } from './contestants/node-executable.ts';
 import { startFastify, startNodeHttp } from './contestants/node-servers.ts';
 import { packageExecutables, RELEASE_BEFORE, releaseBefore } from './contestants/packaged.ts';
 import { startSameTopology, whyNoSameTopology } from './contestants/same-topology/same-topology.ts';
-import { startSvc } from './contestants/svc.ts';
+import { startServe, startSvc } from './contestants/svc.ts';
 import { postgresSource, startToolbox, whyNoToolbox } from './contestants/toolbox.ts';
 import { whyNoLoad } from './load/wrk.ts';
 import { machine, version } from './report/machine.ts';
@@ -45,10 +45,10 @@ import { readOptions, say } from './report/options.ts';
 
 const USAGE = `Usage: npm run bench [-- --rounds N --seconds S --seed N --only NAME,... --json --write --second]
 
-Measures the packaged executables of this service, twice, beside the release before, the same topology built from nginx, ssh
-and MCP Toolbox, MCP Toolbox as it is, a hand-written Fastify service, a bare node:http server and pgbench, in rounds whose
-order is drawn, and judges the goals. Wants a quiet machine with Linux, wrk, nginx and OpenSSH's server; the peers are
-installed, and the release before is packaged, the first time. Some twenty minutes.
+Measures the packaged executables of this service, twice, beside \`svc serve\`, which is both in one process, the release before,
+the same topology built from nginx, ssh and MCP Toolbox, MCP Toolbox as it is, a hand-written Fastify service, a bare node:http
+server and pgbench, in rounds whose order is drawn, and judges the goals. Wants a quiet machine with Linux, wrk, nginx and
+OpenSSH's server; the peers are installed, and the release before is packaged, the first time. Some twenty-five minutes.
 
   --rounds N    rounds; ratios are taken within each, and their median is shown with an interval that holds the true one in
                 95 of 100 runs (default 20; fewer than 6 have no interval)
@@ -232,7 +232,7 @@ async function startContestants(
 
 async function startOurs(
   chosen: CompareOptions['contestants'],
-  { postgres: { host, port, user, password }, executables }: Ground,
+  { postgres: { host, port, user, password }, executables, node }: Ground,
   before: Executables | undefined,
   releasers: Releasers,
 ): Promise<readonly Contestant[]> {
@@ -247,6 +247,10 @@ async function startOurs(
     const settings = Object.entries(further).map(([key, value]) => `, ${key}: ${value}`);
     const about = { name, title: LABELS[name], settings: settings.join('') };
     contestants.push(await startSvc(about, { ...database, ...further }, executables, releasers));
+  }
+  if (chosen.has('svc-serve')) {
+    const about = { name: 'svc-serve', title: LABELS['svc-serve'] } as const;
+    contestants.push(await startServe(about, database, node, releasers));
   }
   if (before !== undefined) {
     const about = { name: 'svc-before', title: `${LABELS['svc-before']} (${RELEASE_BEFORE})` } as const;

@@ -15,7 +15,7 @@ import { table } from '../scripts/docs/markdown.ts';
 import { casesOf, checkAnswers } from './compare-cases.ts';
 import { FIGURES, findCase, medianOf, ratioOf } from './compare-figures.ts';
 import { measure } from './compare-measure.ts';
-import type { Workload } from './compare-workloads.ts';
+import type { Workload } from './contestants/workloads.ts';
 import type { Contestant } from './contestants/contestant.ts';
 import { installPeers } from './contestants/install-peers.ts';
 import { nodeExecutable, OWN_NODE } from './contestants/node-executable.ts';

@@ -1,11 +1,15 @@
 import type { RunningProcess } from '@svc/testkit';
 import type { Query } from './books.ts';
 
-/** Ours are the packaged executables: twice, with `transactions: own`, and those of the release before. */
+/**
+ * Ours are the packaged executables: twice, with `transactions: own`, and those of the release before; and `svc serve`, gateway
+ * and agent in one process.
+ */
 export const CONTESTANTS = [
   'svc',
   'svc-again',
   'svc-own',
+  'svc-serve',
   'svc-before',
   'same-topology',
   'toolbox',

@@ -13,7 +13,7 @@ type Packages = Readonly<Record<string, { readonly version?: string; readonly op
 export async function installPeers(): Promise<void> {
   if (isInstalled()) return;
   const started = performance.now();
-  say('Installing the peers to measure against (some 320 MB) ...');
+  say('Installing the peers to measure against (some 450 MB) ...');
   const { code, stdout, stderr } = await runProcess(
     'npm',
     // Without scripts: nothing in there needs one, and some of it asks for a newer Node.js than it needs.

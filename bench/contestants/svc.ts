@@ -1,4 +1,15 @@
-import { startService, type Executables, type Releasers, type ServiceOptions } from '@svc/testkit';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  createKey,
+  startProcess,
+  startService,
+  SVC,
+  temporaryFolder,
+  type Executables,
+  type Releasers,
+  type ServiceOptions,
+} from '@svc/testkit';
 import { QUERIES, type QueryShape } from './books.ts';
 import type { Contestant } from './contestant.ts';
 import { mcpFace, restFace, REVISIONS, rowsMember } from './faces.ts';
@@ -14,6 +25,10 @@ function capability({ name, parameter, sql }: QueryShape): string {
     result: ${RESULT}
 `;
 }
+
+const CAPABILITIES: string = `capabilities:\n${Object.values(QUERIES).map(capability).join('')}`;
+/** More calls than any load makes. */
+const SETTINGS = { GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000' };
 
 /** Packaged executables, or the built ones with a Node.js to run them. */
 type Programs = Executables | NodeExecutable;
@@ -33,13 +48,12 @@ export async function startSvc(
   }
   const service = await startService({
     database,
-    capabilities: `capabilities:\n${Object.values(QUERIES).map(capability).join('')}`,
-    gatewayEnv: { ...env, GATEWAY_RATE_LIMIT_REQUESTS_PER_SECOND: '1000000' },
+    capabilities: CAPABILITIES,
+    gatewayEnv: { ...env, ...SETTINGS },
     agentEnv: env,
     executables: 'path' in programs ? undefined : programs,
   });
   await releasers.add(() => service.stop());
-  const headers = { authorization: `Bearer ${service.apiKeys['all'] ?? ''}` };
   const [agent] = service.agents;
   return {
     name,
@@ -48,9 +62,47 @@ export async function startSvc(
     url: service.url,
     processes: { gateway: service.gateway, ...(agent === undefined ? {} : { agent }) },
     wantsKey: true,
-    faces: [
-      restFace((query) => `/api/v1/capabilities/${query}`, headers, rowsMember),
-      ...REVISIONS.map((revision) => mcpFace(revision, headers, ([text = '']) => rowsMember(text))),
-    ],
+    faces: facesWith(service.apiKeys['all'] ?? ''),
   };
+}
+
+/** Gateway and agent in one process, as the npm package has it: a text that this Node.js runs. */
+export async function startServe(
+  { name, title }: Pick<Contestant, 'name' | 'title'>,
+  database: ServiceOptions['database'],
+  node: NodeExecutable,
+  releasers: Releasers,
+): Promise<Contestant> {
+  const folder = await temporaryFolder('serve');
+  await releasers.add(() => folder.remove());
+  const config = join(folder.path, 'capability.yaml');
+  await writeFile(config, capabilityFile(database));
+  const { api_key: apiKey, record } = await createKey('all', '*');
+  const env = { ...SETTINGS, GATEWAY_ADDR: '127.0.0.1:0', GATEWAY_API_KEYS_JSON: JSON.stringify([record]) };
+  const serve = await startProcess(node.path, [SVC, 'serve', '--config', config], { cwd: folder.path, env });
+  await releasers.add(() => serve.stop());
+  const line = await serve.waitForLine((text) => text.includes('"event":"listening"'));
+  const { port }: { readonly port: number } = JSON.parse(line);
+  return {
+    name,
+    title: `${title}, Node.js ${node.version}`,
+    settings: 'API key, logs of both sides at info, rate limit, READ ONLY transactions',
+    url: `http://127.0.0.1:${port}`,
+    processes: { serve },
+    wantsKey: true,
+    faces: facesWith(apiKey),
+  };
+}
+
+/** The file of a process that needs no link to a gateway. */
+export function capabilityFile(database: unknown): string {
+  return `service: { title: Books, version: 1.0.0 }\ndatabase: ${JSON.stringify(database)}\n${CAPABILITIES}`;
+}
+
+function facesWith(apiKey: string): Contestant['faces'] {
+  const headers = { authorization: `Bearer ${apiKey}` };
+  return [
+    restFace((query) => `/api/v1/capabilities/${query}`, headers, rowsMember),
+    ...REVISIONS.map((revision) => mcpFace(revision, headers, ([text = '']) => rowsMember(text))),
+  ];
 }

@@ -1,5 +1,5 @@
-import type { Query } from './contestants/books.ts';
-import type { ContestantName, Face } from './contestants/contestant.ts';
+import type { Query } from './books.ts';
+import type { ContestantName, Face } from './contestant.ts';
 
 export interface Workload {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Workload {
 }
 
 /** All of ours have the same workloads: what code has seen decides how it is compiled. */
-const OURS = ['svc', 'svc-again', 'svc-own', 'svc-before'] as const;
+const OURS = ['svc', 'svc-again', 'svc-own', 'svc-serve', 'svc-before'] as const;
 const MCP = [...OURS, 'same-topology', 'toolbox'] as const;
 const REST = [...MCP, 'fastify'] as const;
 
