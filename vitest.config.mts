@@ -78,7 +78,7 @@ const notTried = [
 /** The projects of `npm test`. */
 const standard: Readonly<Record<string, Options>> = {
   unit: {
-    include: ['packages/**/*.test.ts', 'bench/{,load/,report/}*.test.ts'],
+    include: ['packages/**/*.test.ts', 'bench/{,load/,report/,stdio/}*.test.ts'],
     exclude: [database, ...processes],
     // Not in threads: one that ends can spin for ever in Node.js 20, and the run with it.
     ...inForks,

@@ -77,17 +77,27 @@ export function pageRatios(cases: readonly MeasuredCase[]): readonly Ratio[] {
 
 /** Why figures of this run say nothing; undefined when the machine was quiet. */
 export function whyNotQuiet(cases: readonly MeasuredCase[], rounds: number): string | undefined {
-  const reason = 'the machine is not quiet';
-  const all = cases.length * rounds;
-  const stayedVoid = all - cases.flatMap(validSlots).length;
-  if (3 * stayedVoid > all) return `${reason}: ${stayedVoid} of ${all} slots stayed void`;
+  const manyVoid = whyManyVoid(cases, rounds);
+  if (manyVoid !== undefined) return manyVoid;
   const different = ratios(cases, HEADLINE, ['svc-again']).find(
     ({ measured: { low, high } }) => low > 1 || high < 1,
   );
   if (different === undefined) return undefined;
   const { title, figure, measured } = different;
   const { low, high } = measured;
-  return `${reason}: two services of the same executables differ by ${low.toFixed(2)} to ${high.toFixed(2)} x in ${FIGURES[figure].title}, ${title}`;
+  return `${NOT_QUIET}: two services of the same executables differ by ${low.toFixed(2)} to ${high.toFixed(2)} x in ${FIGURES[figure].title}, ${title}`;
+}
+
+const NOT_QUIET = 'the machine is not quiet';
+
+/** Undefined when two thirds of the slots count. */
+export function whyManyVoid(
+  cases: readonly { readonly slots: readonly Pick<Slot, 'isVoid'>[] }[],
+  rounds: number,
+): string | undefined {
+  const all = cases.length * rounds;
+  const stayedVoid = all - cases.flatMap(validSlots).length;
+  return 3 * stayedVoid > all ? `${NOT_QUIET}: ${stayedVoid} of ${all} slots stayed void` : undefined;
 }
 
 function ratios(
@@ -115,12 +125,19 @@ export function findCase(
 }
 
 /** The slots that count, one a round at most. */
-export function validSlots({ slots }: Pick<MeasuredCase, 'slots'>): readonly Slot[] {
+export function validSlots<S extends Pick<Slot, 'isVoid'>>({
+  slots,
+}: {
+  readonly slots: readonly S[];
+}): readonly S[] {
   return slots.filter(({ isVoid }) => !isVoid);
 }
 
 /** NaN where no slot counts. */
-export function medianOf(measured: Pick<MeasuredCase, 'slots'>, figure: (slot: Slot) => number): number {
+export function medianOf<S extends Pick<Slot, 'isVoid'>>(
+  measured: { readonly slots: readonly S[] },
+  figure: (slot: S) => number,
+): number {
   return median(validSlots(measured).map(figure));
 }
 
@@ -134,11 +151,18 @@ export function ratioOf(
   other: Pick<MeasuredCase, 'slots'> | undefined,
 ): Estimate | undefined {
   if (ours === undefined || other === undefined) return undefined;
-  const { of } = FIGURES[figure];
-  const others = new Map(validSlots(other).map((slot) => [slot.round, of(slot)]));
+  return ratioWithinRounds(FIGURES[figure].of, ours.slots, other.slots);
+}
+
+export function ratioWithinRounds<S extends Pick<Slot, 'isVoid' | 'round'>>(
+  figure: (slot: S) => number,
+  ours: readonly S[],
+  other: readonly S[],
+): Estimate | undefined {
+  const others = new Map(validSlots({ slots: other }).map((slot) => [slot.round, figure(slot)]));
   return estimate(
-    validSlots(ours)
-      .map((slot) => of(slot) / (others.get(slot.round) ?? Number.NaN))
+    validSlots({ slots: ours })
+      .map((slot) => figure(slot) / (others.get(slot.round) ?? Number.NaN))
       .filter(Number.isFinite),
   );
 }

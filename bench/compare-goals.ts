@@ -13,16 +13,10 @@ import {
 import type { MeasuredCase } from './compare-measure.ts';
 import type { Counted } from './compare-counted.ts';
 import type { ContestantName } from './contestants/contestant.ts';
-import { verdict, type Bound, type Estimate, type Verdict } from './report/statistics.ts';
+import { exactly, judged, type Goal, type Judged } from './report/goals.ts';
 
-export interface JudgedGoal {
-  readonly title: string;
+export interface JudgedGoal extends Goal, Judged {
   readonly to?: ContestantName;
-  readonly unit: 'x' | 'a call' | 'MB';
-  readonly bound: Bound;
-  /** Low and high are the median where it was counted once. Undefined when it was not measured. */
-  readonly measured: Estimate | undefined;
-  readonly verdict: Verdict | 'not measured';
 }
 
 interface RatioGoal {
@@ -80,7 +74,7 @@ export function judgeGoals(cases: readonly MeasuredCase[], counted: Counted): re
         const measured = ratioOf(figure, findCase(cases, subject, ours), findCase(cases, subject, to));
         const title = `${subject.title}${ours === 'svc' ? '' : `, ${LABELS[ours]}`}: ${FIGURES[figure].title}`;
         const bound = figure === 'throughput' ? { least: wanted } : { most: wanted };
-        return [judged({ title, to, unit: 'x', bound }, measured)];
+        return [judged({ title, to, unit: 'x' as const, bound }, measured)];
       }),
     ),
     judged({ title: `${POINT.title}: rollbacks`, unit: 'a call', bound: { most: 0.4 } }, exactly(rollbacks)),
@@ -97,16 +91,4 @@ export function judgeGoals(cases: readonly MeasuredCase[], counted: Counted): re
       exactly(memory.svc?.['agent']),
     ),
   ];
-}
-
-function judged(goal: Omit<JudgedGoal, 'measured' | 'verdict'>, measured: Estimate | undefined): JudgedGoal {
-  return {
-    ...goal,
-    measured,
-    verdict: measured === undefined ? 'not measured' : verdict(measured, goal.bound),
-  };
-}
-
-function exactly(value: number | undefined): Estimate | undefined {
-  return value === undefined ? undefined : { median: value, low: value, high: value };
 }

@@ -20,6 +20,7 @@ import type { JudgedGoal } from './compare-goals.ts';
 import type { MeasuredCase, Rounds, Slot } from './compare-measure.ts';
 import type { Contestant, ContestantName } from './contestants/contestant.ts';
 import type { Machine } from './report/machine.ts';
+import { goalsTable, measuredOf, times, wanted } from './report/goals.ts';
 import { barChart, lineChart, type BarGroup } from './report/plot.ts';
 import { estimate, fixed, type Estimate } from './report/statistics.ts';
 
@@ -187,22 +188,11 @@ function run({ machine, run, contestants, cases }: CompareDocument): string {
 }
 
 function goals({ goals }: CompareDocument): string {
-  const rows = goals.map((goal) => [goalTitle(goal), wanted(goal), measuredOf(goal), goal.verdict]);
-  return table(['', 'wanted', 'measured', ''], rows);
+  return goalsTable(goals.map((goal) => ({ ...goal, title: goalTitle(goal) })));
 }
 
 function goalTitle({ title, to }: JudgedGoal): string {
   return to === undefined ? title : `to ${LABELS[to]}: ${title}`;
-}
-
-function wanted({ bound, unit }: JudgedGoal): string {
-  return 'least' in bound ? `>= ${bound.least} ${unit}` : `<= ${bound.most} ${unit}`;
-}
-
-function measuredOf({ measured, unit }: JudgedGoal): string {
-  if (measured === undefined) return '';
-  if (unit === 'x') return times(measured);
-  return `${fixed(measured.median, unit === 'MB' ? 0 : 2)} ${unit}`;
 }
 
 function figures({ cases, contestants, counted: { memory } }: CompareDocument): string {
@@ -275,10 +265,6 @@ function amount(figure: Figure, measured: MeasuredCase): string {
 }
 
 const NOTHING: Estimate = { median: Number.NaN, low: Number.NaN, high: Number.NaN };
-
-function times({ median, low, high }: Estimate): string {
-  return `${fixed(median, 2)} x (${fixed(low, 2)} to ${fixed(high, 2)})`;
-}
 
 function grouped(value: number, digits: number): string {
   if (!Number.isFinite(value)) return '';

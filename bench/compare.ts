@@ -1,14 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  createReleasers,
-  startPostgres,
-  type Executables,
-  type Postgres,
-  type Releasers,
-} from '@svc/testkit';
-import { stopRequest } from '../examples/start-stop-request.ts';
+import { type Executables, type Postgres, type Releasers } from '@svc/testkit';
 import { replacePart } from '../scripts/docs/markdown.ts';
 import { answerOf, casesOf, checkAnswers, pgbenchCase, whyNoPgbench, type Case } from './compare-cases.ts';
 import { count } from './compare-counted.ts';
@@ -25,7 +18,7 @@ import {
   type CompareDocument,
 } from './compare-report.ts';
 import { WORKLOADS } from './contestants/workloads.ts';
-import { BOOKS_DATABASE, BOOKS_SQL } from './contestants/books.ts';
+import { BOOKS_DATABASE, startBooks } from './contestants/books.ts';
 import {
   CONTESTANTS,
   DATABASE_CONNECTIONS,
@@ -42,6 +35,7 @@ import { postgresSource, startToolbox, whyNoToolbox } from './contestants/toolbo
 import { whyNoLoad } from './load/wrk.ts';
 import { machine, version } from './report/machine.ts';
 import { readOptions, say } from './report/options.ts';
+import { untilStopped } from './report/until-stopped.ts';
 
 const USAGE = `Usage: npm run bench [-- --rounds N --seconds S --seed N --only NAME,... --json --write --second]
 
@@ -100,18 +94,7 @@ export async function main(args: readonly string[]): Promise<number> {
     say(problem);
     return 2;
   }
-  const stop = stopRequest();
-  const releasers = createReleasers();
-  try {
-    // A measurement under way goes on until its programs are gone; nobody waits for it.
-    return await Promise.race([run(options, releasers), stop.requested.then(() => 130)]);
-  } catch (error) {
-    say(explained(error));
-    return 1;
-  } finally {
-    await releasers.closeAll();
-    stop.close();
-  }
+  return untilStopped((releasers) => run(options, releasers));
 }
 
 function whyNot({ workloads, contestants }: CompareOptions): string | undefined {
@@ -132,6 +115,7 @@ async function run(options: CompareOptions, releasers: Releasers): Promise<numbe
   // A page without the markers, or without figures to compare with, is known before it has taken twenty minutes.
   await renderPages(() => '');
   const kept = options.writes.includes('second') ? await readKept() : undefined;
+  say('starting PostgreSQL');
   const postgres = await startBooks(releasers);
   say('packaging the executables');
   const { executables, node } = await packageExecutables(releasers);
@@ -175,21 +159,6 @@ async function readKept(): Promise<CompareDocument> {
   const kept = readDocument(await readFile(KEPT, 'utf8'));
   if (kept.ratios.length > 0) return kept;
   throw new Error(`cannot compare a second run: ${KEPT} has no ratios; run with --write first`);
-}
-
-/** The message, and those of what caused it. */
-function explained(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message}: ${explained(error.cause)}`;
-}
-
-async function startBooks(releasers: Releasers): Promise<Postgres> {
-  say('starting PostgreSQL');
-  const postgres = await startPostgres();
-  await releasers.add(() => postgres.stop());
-  await postgres.createDatabase(BOOKS_DATABASE);
-  await postgres.execute(BOOKS_DATABASE, BOOKS_SQL);
-  return postgres;
 }
 
 interface Ground {

@@ -1,3 +1,5 @@
+import { startPostgres, type Postgres, type Releasers } from '@svc/testkit';
+
 /** The values from 1 to `most` are what a query's parameter is drawn from. */
 export interface QueryShape {
   readonly name: string;
@@ -15,7 +17,7 @@ const ROWS = 100;
 export const BOOKS_DATABASE = 'bench';
 
 /** Rows of some 120 bytes as JSON, with the types that rows have. */
-export const BOOKS_SQL: string = `
+const BOOKS_SQL: string = `
   create table book (
     id int primary key, title text not null, author text not null,
     price numeric(8,2) not null, added_at timestamptz not null
@@ -26,6 +28,15 @@ export const BOOKS_SQL: string = `
   from generate_series(1, ${BOOKS}) i;
   analyze book;
 `;
+
+/** A PostgreSQL with the books. */
+export async function startBooks(releasers: Releasers): Promise<Postgres> {
+  const postgres = await startPostgres();
+  await releasers.add(() => postgres.stop());
+  await postgres.createDatabase(BOOKS_DATABASE);
+  await postgres.execute(BOOKS_DATABASE, BOOKS_SQL);
+  return postgres;
+}
 
 const COLUMNS = 'id, title, author, price, added_at';
 

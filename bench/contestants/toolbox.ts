@@ -57,17 +57,11 @@ export const TOOLBOX_SETTINGS = '--log-level WARN (no request log), statements c
 
 /** MCP Toolbox for Databases as it is: one process, called directly. */
 export async function startToolbox(source: ToolboxSource, releasers: Releasers): Promise<Contestant> {
-  const { version }: { version: string } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
   const folder = await temporaryFolder('toolbox');
   await releasers.add(() => folder.remove());
-  const config = join(folder.path, 'tools.yaml');
-  await writeFile(config, configOf(source));
-  const program = join(PACKAGE, 'bin/toolbox');
-  // npm unpacks it without the right to run it.
-  chmodSync(program, 0o755);
+  const { command, args, version } = await toolboxCommand(source, folder.path);
   const port = await freePort();
-  const flags = ['--enable-api', '--disable-reload', '--disable-version-check', '--log-level', 'WARN'];
-  const toolbox = await startProcess(program, ['--config', config, '--port', String(port), ...flags]);
+  const toolbox = await startProcess(command, [...args, '--enable-api', '--port', String(port)]);
   await releasers.add(() => toolbox.stop());
   const url = `http://127.0.0.1:${port}`;
   await answers(url, toolbox);
@@ -80,6 +74,21 @@ export async function startToolbox(source: ToolboxSource, releasers: Releasers):
     wantsKey: false,
     faces: toolboxFaces({}),
   };
+}
+
+/** The program with the flags of any transport; its configuration is written to `folder`. */
+export async function toolboxCommand(
+  source: ToolboxSource,
+  folder: string,
+): Promise<{ readonly command: string; readonly args: readonly string[]; readonly version: string }> {
+  const { version }: { version: string } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+  const config = join(folder, 'tools.yaml');
+  await writeFile(config, configOf(source));
+  const command = join(PACKAGE, 'bin/toolbox');
+  // npm unpacks it without the right to run it.
+  chmodSync(command, 0o755);
+  const args = ['--config', config, '--disable-reload', '--disable-version-check', '--log-level', 'WARN'];
+  return { command, args, version };
 }
 
 export function toolboxFaces(headers: Readonly<Record<string, string>>): readonly Face[] {

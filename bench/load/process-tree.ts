@@ -56,6 +56,21 @@ async function privateMegabytesOf(pid: number): Promise<number> {
   return Math.min(kilobytes('Anonymous'), kilobytes('Private_Dirty')) / 1024;
 }
 
+/** Memory that a process and its descendants have in use, files of theirs included, in units of 1,048,576 bytes. Linux only. */
+export async function residentMegabytes({ pid }: Root): Promise<number> {
+  return sum(await Promise.all((await tree(pid)).map(residentMegabytesOf)));
+}
+
+async function residentMegabytesOf(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1024;
+}
+
+/** How many processes a process and its descendants are. Linux only. */
+export async function countProcesses({ pid }: Root): Promise<number> {
+  return (await tree(pid)).length;
+}
+
 /** How many times a process has called the kernel to write so far. Linux only. */
 export async function writeCalls({ pid }: Root): Promise<number> {
   return Number(/^syscw: (\d+)/m.exec(await readFile(`/proc/${pid}/io`, 'utf8'))?.[1] ?? Number.NaN);
