@@ -6,28 +6,15 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sizeOf, SVC, testDatabase, type TestDatabase } from '@svc/testkit';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { LIBRARY, libraryFile, libraryFolder } from './library.testing.ts';
-import { startStdio, type StdioClient } from './stdio.testing.ts';
+import { LIBRARY, libraryFile } from './library.testing.ts';
+import { folderOf, start } from './scene.testing.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
   database = await testDatabase({ sql: LIBRARY });
 });
 
-async function library(text = libraryFile(database)): Promise<{ path: string; file: string }> {
-  const folder = await libraryFolder(text);
-  onTestFinished(() => folder.remove());
-  return folder;
-}
-
-async function start(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<StdioClient> {
-  const client = await startStdio(args, { env });
-  onTestFinished(async () => void (await client.process.stop()));
-  return client;
-}
+const library = (text: string = libraryFile(database)) => folderOf(text);
 
 /** Prints wherever code that shares the process can: while svc starts, later, and when it ends. */
 const PRELOAD = `
@@ -47,7 +34,9 @@ if (process.argv.some((word) => word === 'stdio')) {
 test('standard output holds messages alone, whatever a preload prints', async () => {
   const { path, file } = await library();
   await writeFile(join(path, 'preload.cjs'), PRELOAD);
-  const client = await start(['--config', file], { NODE_OPTIONS: `--require=${join(path, 'preload.cjs')}` });
+  const client = await start(['--config', file], {
+    env: { NODE_OPTIONS: `--require=${join(path, 'preload.cjs')}` },
+  });
   await client.initialize();
   for (let n = 1; n <= 20; n += 1)
     await client.request('tools/call', { name: 'get_book', arguments: { id: n } });

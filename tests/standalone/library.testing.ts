@@ -48,16 +48,17 @@ export interface Place extends ServerAddress {
 
 interface FileOptions {
   readonly capabilities?: string;
-  readonly apiKeys?: 'accept' | 'refuse';
+  /** Whose word counts for who calls, as YAML. */
+  readonly identity?: string;
 }
 
 /** A capability file for the library, without `gateway`. */
 export function libraryFile(
   { host, port, name, user, password }: Place,
-  { capabilities = CAPABILITIES, apiKeys = 'accept' }: FileOptions = {},
+  { capabilities = CAPABILITIES, identity = '{ trust: gateway }' }: FileOptions = {},
 ): string {
   return `service: { title: Library, version: 1.2.0, description: Books of a library }
-identity: { trust: gateway, api_keys: ${apiKeys} }
+identity: ${identity}
 database: { host: ${host}, port: ${port}, name: ${name}, user: ${user}, password: "${password}" }
 ${capabilities}`;
 }

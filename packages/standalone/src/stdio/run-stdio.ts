@@ -100,10 +100,8 @@ export function runStdio({ given, env, version }: StdioInput): void {
   process.stdin
     .on('data', (chunk: Buffer) => lines.add(chunk))
     .on('error', () => {})
-    .once('close', () => {
-      lines.end();
-      void end('the end of input');
-    });
+    .once('end', inputEnded)
+    .once('close', inputEnded);
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void end(signal));
   process.on('uncaughtException', (error) => {
     say(`internal error, ending: ${framesOf(error)}`);
@@ -113,6 +111,12 @@ export function runStdio({ given, env, version }: StdioInput): void {
     say(`internal error, ending: ${framesOf(error)}`);
     process.exit(EXIT.failure);
   });
+
+  /** A pipe that breaks only closes; a file, and /dev/null, only ends. */
+  function inputEnded(): void {
+    lines.end();
+    void end('the end of input');
+  }
 
   /** What tells who serves, before the checks are over. */
   function introduction(service: ServiceInfo | undefined): ServeMessage {

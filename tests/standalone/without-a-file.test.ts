@@ -1,0 +1,69 @@
+import { freePort, runProcess, SVC_AGENT, testDatabase, type TestDatabase } from '@svc/testkit';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { LIBRARY } from './library.testing.ts';
+import { start } from './scene.testing.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase({ sql: LIBRARY });
+});
+
+describe('without a file', () => {
+  test('tables that the account cannot read are left out and named; names and SQL equal those of init', async () => {
+    const own = await testDatabase({
+      sql: [
+        'create table book (id integer primary key, title text)',
+        'create table author (id integer primary key, name text)',
+        'create table secret (id integer primary key, word text)',
+        'create schema hidden create table vault (id integer primary key)',
+        `do $$ begin
+          if not exists (select from pg_roles where rolname = 'reader_of_some') then
+            create role reader_of_some login password 'some';
+          end if; end $$`,
+        'grant select on book, author to reader_of_some',
+      ],
+    });
+    const url = `postgres://reader_of_some:some@${own.host}:${own.port}/${own.name}`;
+    const client = await start(['--url', url, '--exclude', 'author']);
+    const { result } = await client.initialize();
+    expect(result?.['instructions']).toMatch(/svc-agent init --exclude author/);
+    const listed = await client.request('tools/list');
+    const tools = listed.result?.['tools'];
+    if (!Array.isArray(tools)) throw new Error('there are no tools');
+    const names = tools.map(({ name }: { readonly name: string }) => name);
+    expect(names).toEqual(['get_book', 'list_book', 'search_book']);
+    const said = client.process.output('stderr');
+    expect(said).toMatch(/left out, since the account cannot read them: .*secret/);
+    expect(said).not.toContain(url);
+    const init = await runProcess(SVC_AGENT, ['init', '--dry-run', '--json', '--exclude', 'author'], {
+      env: { DATABASE_URL: url },
+    });
+    const proposed = JSON.stringify(JSON.parse(init.stdout));
+    for (const name of names) expect(proposed).toContain(name);
+  });
+
+  test('GATEWAY_MCP_OUTPUT_SCHEMA=true has the schemas shown', async () => {
+    const client = await start(['--url', database.url], { env: { GATEWAY_MCP_OUTPUT_SCHEMA: 'true' } });
+    await client.initialize();
+    expect(JSON.stringify(await client.request('tools/list'))).toContain('outputSchema');
+  });
+
+  test.each([
+    ['a scheme that no driver has', () => 'oracle://a:Canary@127.0.0.1/b', /must look like/],
+    ['a server that is away', async () => `postgres://a:Canary@127.0.0.1:${await freePort()}/b`, /database/],
+    [
+      'a password that is refused',
+      () => `postgres://${database.user}:Canary@${database.host}:${database.port}/${database.name}`,
+      /password|log/i,
+    ],
+  ])('%s is told, without the URL', async (_what, urlOf, expected) => {
+    const url = await urlOf();
+    const client = await start([], { env: { SVC_DATABASE_URL: url } });
+    const { error } = await client.initialize();
+    expect(error?.message).toMatch(/^svc cannot start: database: /);
+    expect(error?.message).toMatch(expected);
+    expect(client.process.output()).not.toMatch(/Canary/);
+    client.end();
+    expect((await client.process.exited).code).toBe(2);
+  });
+});
