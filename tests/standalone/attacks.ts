@@ -8,10 +8,10 @@ import { LIBRARY, libraryFile, libraryFolder } from './library.testing.ts';
 import { reloadUnderLoad } from './reloads.testing.ts';
 import { compareSequences } from './sequences.testing.ts';
 
-const USAGE = `Usage: npm run test:stdio [-- --parents N --cancels N --sequences N --reloads N --only A,B --seed N]
+const USAGE = `Usage: npm run test:stdio [-- --parents N --cancels N --sequences N --reloads N --within MS --only A,B --seed N]
 
 Attacks \`svc stdio\`: kills its client, or itself, at N random times (default 1000) and looks for processes and queries that
-are left; cancels N calls (default 10000) about when they are answered; sends N random sequences (default 200) to it and to
+are left after --within milliseconds (default 2500); cancels N calls (default 10000) about when they are answered; sends N random sequences (default 200) to it and to
 /mcp of \`svc serve\` and compares the answers; reloads its capability file N times (default 200) under load. Ends
 with 1 when an attack has succeeded. --only parents,cancels makes these attacks alone; --seed repeats a run.
 `;
@@ -25,6 +25,7 @@ export async function main(args: readonly string[]): Promise<number> {
     cancels: { type: 'string', default: '10000' },
     sequences: { type: 'string', default: '200' },
     reloads: { type: 'string', default: '200' },
+    within: { type: 'string', default: '2500' },
     only: { type: 'string', default: 'parents,cancels,sequences,reloads' },
     seed: { type: 'string', default: String(randomInt(1, 1_000_000)) },
     help: { type: 'boolean', default: false },
@@ -34,6 +35,7 @@ export async function main(args: readonly string[]): Promise<number> {
     if (values.help) return undefined;
     return {
       only: values.only.split(','),
+      withinMs: wholeNumber('within', values.within, 60_000),
       parents: wholeNumber('parents', values.parents, 100_000),
       cancels: wholeNumber('cancels', values.cancels, 1_000_000),
       sequences: wholeNumber('sequences', values.sequences, 100_000),
@@ -42,7 +44,7 @@ export async function main(args: readonly string[]): Promise<number> {
     };
   });
   if (typeof read === 'number') return read;
-  const { only, parents, cancels, sequences, reloads, seed } = read;
+  const { only, withinMs, parents, cancels, sequences, reloads, seed } = read;
   const postgres = await startPostgres();
   try {
     await postgres.createDatabase(DATABASE);
@@ -62,7 +64,7 @@ export async function main(args: readonly string[]): Promise<number> {
       const progress = (done: number): unknown =>
         done % 60 === 0 && process.stderr.write(`${done} of ${parents} killed\n`);
       if (only.includes('parents')) {
-        const report = await killParents({ parents, seed, file, database, progress });
+        const report = await killParents({ parents, seed, file, database, withinMs, progress });
         tell('killed parents', report, report.wrong);
       }
       if (only.includes('cancels')) {

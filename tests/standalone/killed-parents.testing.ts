@@ -5,8 +5,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createRandom, pick, SVC, withClient } from '@svc/testkit';
 import type { Place } from './library.testing.ts';
 
-/** What must be gone 2.5 s after the parent, or `svc` itself, was killed. */
-const GONE_MS = 2500;
 const LIFE_MS = 2000;
 const AT_ONCE = 3;
 
@@ -46,6 +44,8 @@ export interface KilledParentsOptions {
   readonly seed: number;
   readonly file: string;
   readonly database: Place;
+  /** When all must be gone: 2.5 s after the parent, or `svc` itself, was killed, if the machine is quiet. */
+  readonly withinMs: number;
   readonly progress?: (done: number) => void;
 }
 
@@ -100,6 +100,7 @@ export async function killParents({
   seed,
   file,
   database,
+  withinMs,
   progress = () => {},
 }: KilledParentsOptions): Promise<KilledParentsReport> {
   const random = createRandom(seed);
@@ -142,7 +143,7 @@ export async function killParents({
     let left = await processesOf(mark);
     const others = (pids: readonly number[]): readonly number[] =>
       what.victim === 'svc' ? pids.filter((pid) => pid !== client.pid) : pids;
-    while (others(left).length > 0 && performance.now() - killedAt < GONE_MS) {
+    while (others(left).length > 0 && performance.now() - killedAt < withinMs) {
       await pause(25);
       left = await processesOf(mark);
     }
@@ -150,7 +151,7 @@ export async function killParents({
     slowestMs = Math.max(slowestMs, lasted);
     if (others(left).length > 0) {
       const commands = await Promise.all(others(left).map(commandOf));
-      wrong.push(`${JSON.stringify(what)}: left after ${GONE_MS} ms: ${commands.join('; ')}`);
+      wrong.push(`${JSON.stringify(what)}: left after ${withinMs} ms: ${commands.join('; ')}`);
     }
     client.kill('SIGKILL');
     for (const pid of left) kill(pid);
@@ -183,7 +184,7 @@ export async function killParents({
     const endedAt = performance.now();
     let queries = await active();
     // The last may have been killed just now.
-    while (queries.length > 0 && performance.now() - endedAt < GONE_MS) {
+    while (queries.length > 0 && performance.now() - endedAt < withinMs) {
       await pause(50);
       queries = await active();
     }

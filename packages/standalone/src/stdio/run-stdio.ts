@@ -44,8 +44,7 @@ import { watchParent } from './parent-watch.ts';
 import { createServeMessages } from './serve-messages.ts';
 import { chooseSource, present } from './source.ts';
 import { openStdioLog } from './stdio-log.ts';
-import { startFault } from './start-fault.ts';
-import { createStartState } from './start-state.ts';
+import { createStartState, startFault } from './start-state.ts';
 import { unreviewed } from './unreviewed.ts';
 import { toolsOf } from './tools-of.ts';
 

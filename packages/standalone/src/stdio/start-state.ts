@@ -1,4 +1,9 @@
+import type { VerificationFault } from '@svc/agent';
 import type { ServeMessage } from '@svc/gateway/mcp';
+
+const FAULTS_IN_MESSAGE = 3;
+const MESSAGE_MAX_CHARACTERS = 1000;
+const FAULTS_IN_DATA = 20;
 
 /** Why nothing can be served. */
 export interface StartFault {
@@ -53,5 +58,21 @@ export function createStartState(provisional: ServeMessage): StartState {
       resolveRead();
       resolveStarted(outcome);
     },
+  };
+}
+
+/** `FILE: PATH: fault; ...` */
+export function startFault(file: string, faults: readonly VerificationFault[]): StartFault {
+  const shown = faults
+    .slice(0, FAULTS_IN_MESSAGE)
+    .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const more = faults.length - shown.length;
+  const where = file === '' ? '' : `${file}: `;
+  const text = `svc cannot start: ${where}${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+  return {
+    message: text.length <= MESSAGE_MAX_CHARACTERS ? text : `${text.slice(0, MESSAGE_MAX_CHARACTERS - 3)}...`,
+    faults: faults
+      .slice(0, FAULTS_IN_DATA)
+      .map(({ path, message, position }) => ({ path, message, ...position })),
   };
 }
