@@ -10,7 +10,8 @@ const nodeMajor = 22;
 
 const usage = `Usage: npm run test:mcp
 
-Runs the MCP conformance suite and the MCP Inspector's command line against a gateway, an agent and PostgreSQL.
+Runs the MCP conformance suite and the MCP Inspector's command line against a gateway, an agent and PostgreSQL, and the Inspector
+against \`svc stdio\` as well.
 What does not apply to a gateway that offers tools only is listed in ${folder}/not-applicable.json.
 `;
 

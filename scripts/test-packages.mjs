@@ -22,5 +22,5 @@ for (const prepare of [findNode, installNfpm]) {
     if (!(error instanceof NotMade)) throw error;
   }
 }
-createTools(join(root, '.cache/package-tools')).installWithNpm('mcpb', '@anthropic-ai/mcpb@2.1.2');
+createTools(join(root, '.cache/package-tools')).installWithNpm({ mcpb: '@anthropic-ai/mcpb@2.1.2' });
 await runVitest([], 'packages');

@@ -40,16 +40,21 @@ export function createTools(folder) {
       for (const [name, module] of wanted)
         install(name, module, 'Go (https://go.dev/dl/)', go, ['install', module]);
     },
-    /** Into a folder of its own, without scripts. */
-    installWithNpm(name, requirement) {
-      const options = [
-        '--ignore-scripts',
-        '--no-save',
-        '--engine-strict=false',
-        '--prefix',
-        join(folder, name),
-      ];
-      install(name, requirement, 'npm', 'npm', ['install', ...options, requirement]);
+    /** `packages`: name to package. Each goes into a folder of its own, without its scripts: none of them needs one. */
+    installWithNpm(packages) {
+      for (const [name, wanted] of Object.entries(packages)) {
+        const target = join(folder, name);
+        mkdirSync(target, { recursive: true });
+        const args = [
+          'install',
+          '--prefix',
+          target,
+          '--no-save',
+          '--ignore-scripts',
+          '--engine-strict=false',
+        ];
+        install(name, wanted, 'npm', 'npm', [...args, wanted]);
+      }
     },
     /** Into a folder of its own. */
     installWithPip(name, requirement, options = []) {

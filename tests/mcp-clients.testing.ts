@@ -1,6 +1,9 @@
 import * as current from '@modelcontextprotocol/client';
+import { StdioClientTransport as CurrentStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as FirstStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 /** What the tests need of an official client, whatever its generation. */
 export interface ConnectedClient {
@@ -30,47 +33,76 @@ interface ConnectOptions {
 /** Rejects with the client's own error; nothing is left open then. */
 export type Connect = (url: string, options: ConnectOptions) => Promise<ConnectedClient>;
 
+/** Starts this command as its server; rejects as `Connect` does. */
+export type Start = (command: string, args: readonly string[]) => Promise<ConnectedClient>;
+
 const IDENTITY = { name: 'svc-tests', version: '1.0.0' };
 
 /** The client of the second generation, which speaks the revisions up to 2025-11-25 and 2026-07-28. */
 export function connectCurrent(mode: current.VersionNegotiationMode): Connect {
-  return async (url, { headers, onSignIn }) => {
-    const client = new current.Client(IDENTITY, { versionNegotiation: { mode } });
-    const complaints: string[] = [];
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
-    client.onerror = ({ message }) => complaints.push(message);
-    const transport = new current.StreamableHTTPClientTransport(new URL(url), {
-      requestInit: { headers },
-      ...(onSignIn === undefined ? {} : { authProvider: signInProvider(onSignIn) }),
-    });
-    await orClose(client.connect(transport), () => client.close());
-    return {
-      revision: client.getNegotiatedProtocolVersion(),
-      server: client.getServerVersion()?.name,
-      complaints,
-      toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
-      call: async (name, params, signal) =>
-        readResult(
-          await client.callTool({ name, arguments: params }, signal === undefined ? {} : { signal }),
-        ),
-      close: () => client.close(),
-    };
+  return (url, { headers, onSignIn }) =>
+    connectedCurrent(
+      mode,
+      new current.StreamableHTTPClientTransport(new URL(url), {
+        requestInit: { headers },
+        ...(onSignIn === undefined ? {} : { authProvider: signInProvider(onSignIn) }),
+      }),
+    );
+}
+
+/** The same, which starts the server. */
+export function startCurrent(mode: current.VersionNegotiationMode): Start {
+  return (command, args) =>
+    connectedCurrent(mode, new CurrentStdio({ command, args: [...args], stderr: 'pipe' }));
+}
+
+async function connectedCurrent(
+  mode: current.VersionNegotiationMode,
+  transport: current.Transport,
+): Promise<ConnectedClient> {
+  const client = new current.Client(IDENTITY, { versionNegotiation: { mode } });
+  const complaints: string[] = [];
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
+  client.onerror = ({ message }) => complaints.push(message);
+  await orClose(client.connect(transport), () => client.close());
+  return {
+    revision: client.getNegotiatedProtocolVersion(),
+    server: client.getServerVersion()?.name,
+    complaints,
+    toolNames: async () => (await client.listTools()).tools.map(({ name }) => name),
+    call: async (name, params, signal) =>
+      readResult(await client.callTool({ name, arguments: params }, signal === undefined ? {} : { signal })),
+    close: () => client.close(),
   };
 }
 
 /** The client of the first generation. */
-export const connectFirst: Connect = async (url, { headers, onSignIn }) => {
+export const connectFirst: Connect = (url, { headers, onSignIn }) =>
+  connectedFirst(
+    new FirstTransport(new URL(url), {
+      requestInit: { headers },
+      ...(onSignIn === undefined ? {} : { authProvider: signInProvider(onSignIn) }),
+    }),
+  );
+
+/** The same, which starts the server. */
+export const startFirst: Start = (command, args) =>
+  connectedFirst(new FirstStdio({ command, args: [...args], stderr: 'pipe' }));
+
+async function connectedFirst(transport: Transport): Promise<ConnectedClient> {
   const client = new FirstClient(IDENTITY);
   const complaints: string[] = [];
+  let revision: string | undefined;
+  const named = transport.setProtocolVersion?.bind(transport);
+  transport.setProtocolVersion = (version) => {
+    revision = version;
+    named?.(version);
+  };
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it is no event target
   client.onerror = ({ message }) => complaints.push(message);
-  const transport = new FirstTransport(new URL(url), {
-    requestInit: { headers },
-    ...(onSignIn === undefined ? {} : { authProvider: signInProvider(onSignIn) }),
-  });
   await orClose(client.connect(transport), () => client.close());
   return {
-    revision: transport.protocolVersion,
+    revision,
     server: client.getServerVersion()?.name,
     complaints,
     async toolNames() {
@@ -89,7 +121,7 @@ export const connectFirst: Connect = async (url, { headers, onSignIn }) => {
       ),
     close: () => client.close(),
   };
-};
+}
 
 async function orClose(connected: Promise<void>, close: () => Promise<void>): Promise<void> {
   try {

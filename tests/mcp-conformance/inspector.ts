@@ -33,21 +33,36 @@ const EXPECTED = {
   count: 2,
 };
 
+interface Inspected {
+  /** A gateway. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** A settings file of the inspector, whose server `library` is `svc stdio` with the same capabilities. */
+  readonly settings: string;
+}
+
 /**
- * Uses the service at `url` through the inspector's command line, run by the Node.js `node`, as a client of
- * the older revisions and of the newest: lists the tools, calls one with arguments, and is refused with a key
- * that is none. `onCheck` hears of each check as it ends.
+ * Uses the service at `url`, and the same by `svc stdio`, through the inspector's command line, run by the Node.js `node`, as
+ * a client of the older revisions and of the newest: lists the tools, calls one with arguments, and is refused by the gateway
+ * with a key that is none. `onCheck` hears of each check as it ends.
  */
 export async function checkWithInspector(
   node: string,
-  url: string,
-  apiKey: string,
+  { url, apiKey, settings }: Inspected,
   signal: AbortSignal,
   onCheck: (check: InspectorCheck) => void,
 ): Promise<readonly InspectorCheck[]> {
   const home = await temporaryFolder('inspector');
-  const inspect = (key: string, era: string, args: readonly string[]): Promise<ProgramRun> => {
-    const server = ['--server-url', `${url}/mcp`, '--transport', 'http', '--header', `X-API-Key: ${key}`];
+  const byHttp = (key: string): readonly string[] => [
+    '--server-url',
+    `${url}/mcp`,
+    '--transport',
+    'http',
+    '--header',
+    `X-API-Key: ${key}`,
+  ];
+  const byStdio = ['--config', settings, '--server', 'library'];
+  const inspect = (server: readonly string[], era: string, args: readonly string[]): Promise<ProgramRun> => {
     const manner = ['--protocol-era', era, '--format', 'json', '--stored-auth-only'];
     return runProgram(node, [PROGRAM, '--cli', ...server, ...manner, ...args], {
       withinMs: PROGRAM_MS,
@@ -59,9 +74,11 @@ export async function checkWithInspector(
   try {
     for (const era of ['legacy', 'modern']) {
       const steps: readonly (readonly [string, () => Promise<void>])[] = [
-        ['lists the tools', async () => checkList(await inspect(apiKey, era, LIST))],
-        ['calls a tool', async () => checkCall(await inspect(apiKey, era, CALL))],
-        ['is refused without a key', async () => checkRefusal(await inspect('none', era, LIST))],
+        ['lists the tools', async () => checkList(await inspect(byHttp(apiKey), era, LIST))],
+        ['calls a tool', async () => checkCall(await inspect(byHttp(apiKey), era, CALL))],
+        ['is refused without a key', async () => checkRefusal(await inspect(byHttp('none'), era, LIST))],
+        ['lists the tools of svc stdio', async () => checkList(await inspect(byStdio, era, LIST))],
+        ['calls a tool of svc stdio', async () => checkCall(await inspect(byStdio, era, CALL))],
       ];
       for (const [name, step] of steps) {
         if (signal.aborted) return checks;

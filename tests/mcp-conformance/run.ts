@@ -1,5 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { createReleasers, startPostgres, startService, type Releasers, type Service } from '@svc/testkit';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  createReleasers,
+  startPostgres,
+  startService,
+  SVC,
+  temporaryFolder,
+  type Releasers,
+  type Service,
+} from '@svc/testkit';
 import { stopRequest } from '../../examples/start-stop-request.ts';
 import { CAPABILITIES, SQL } from './fixture.ts';
 import { checkWithInspector } from './inspector.ts';
@@ -44,7 +53,7 @@ export async function run(node: string): Promise<number> {
 
 async function runAll(node: string, signal: AbortSignal, releasers: Releasers): Promise<Counts> {
   progress('Starting PostgreSQL, the gateway and an agent ...');
-  const service = await startAll(releasers, signal);
+  const { service, settings } = await startAll(releasers, signal);
   const apiKey = service.apiKeys['all'] ?? '';
   const proxy = await startKeyProxy(service.port, apiKey);
   await releasers.add(() => proxy.close());
@@ -65,13 +74,18 @@ async function runAll(node: string, signal: AbortSignal, releasers: Releasers): 
     totals.push(totalLine(group, judged.verdicts));
     verdicts.push(...judged.verdicts);
   }
-  const inspected = await checkWithInspector(node, service.url, apiKey, signal, ({ name, fault }) => {
-    print(
-      [`inspector  ${name}  ${fault === undefined ? 'passed' : 'FAILED'}`, ...indented(fault ?? '')].filter(
-        (line) => line.trim() !== '',
-      ),
-    );
-  });
+  const inspected = await checkWithInspector(
+    node,
+    { url: service.url, apiKey, settings },
+    signal,
+    ({ name, fault }) => {
+      print(
+        [`inspector  ${name}  ${fault === undefined ? 'passed' : 'FAILED'}`, ...indented(fault ?? '')].filter(
+          (line) => line.trim() !== '',
+        ),
+      );
+    },
+  );
   if (!signal.aborted) print(['', ...totals, ...faults.map((fault) => `FAILED: ${fault}`)]);
   const count = (result: Verdict['result']): number =>
     verdicts.filter((verdict) => verdict.result === result).length;
@@ -83,20 +97,30 @@ async function runAll(node: string, signal: AbortSignal, releasers: Releasers): 
   };
 }
 
-async function startAll(releasers: Releasers, signal: AbortSignal): Promise<Service> {
+/** `settings` are those with which the inspector starts `svc stdio`. */
+async function startAll(
+  releasers: Releasers,
+  signal: AbortSignal,
+): Promise<{ readonly service: Service; readonly settings: string }> {
   const postgres = await startPostgres();
   await releasers.add(() => postgres.stop());
   signal.throwIfAborted();
   await postgres.createDatabase(DATABASE);
   await postgres.execute(DATABASE, SQL);
   const { host, port, user, password } = postgres;
-  const service = await startService({
-    database: { host, port, user, password, name: DATABASE },
-    capabilities: CAPABILITIES,
-  });
+  const database = { host, port, user, password, name: DATABASE };
+  const service = await startService({ database, capabilities: CAPABILITIES });
   await releasers.add(() => service.stop());
   signal.throwIfAborted();
-  return service;
+  const folder = await temporaryFolder('library');
+  await releasers.add(() => folder.remove());
+  const file = join(folder.path, 'library.yaml');
+  const head = `service: { title: Library, version: 1.0.0 }\ndatabase: ${JSON.stringify(database)}`;
+  await writeFile(file, `${head}\n${CAPABILITIES}`);
+  const settings = join(folder.path, 'mcp.json');
+  const library = { command: SVC, args: ['stdio', '--config', file] };
+  await writeFile(settings, JSON.stringify({ mcpServers: { library } }));
+  return { service, settings };
 }
 
 async function readLists(): Promise<Readonly<Record<string, readonly Exemption[]>>> {
