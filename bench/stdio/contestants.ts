@@ -19,8 +19,7 @@ import { capabilityFile } from '../contestants/svc.ts';
 import { postgresSource, toolboxCommand, TOOLBOX_SETTINGS } from '../contestants/toolbox.ts';
 import type { Command } from './client.ts';
 
-export const STDIO_CONTESTANTS = ['svc', 'toolbox', 'dbhub', 'svc-file', 'svc-url'] as const;
-export type StdioName = (typeof STDIO_CONTESTANTS)[number];
+export type StdioName = 'svc' | 'toolbox' | 'dbhub' | 'svc-file' | 'svc-url';
 
 /** What a server is asked for, and its rows in an answer. */
 interface Tool {
