@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { DuckDBInstance } from '@duckdb/node-api';
 import {
   ask,
   createKey,
@@ -65,6 +66,18 @@ const LISTED = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
 const SLEEPING =
   "select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'";
 
+/** A capability file of a DuckDB, which has a warning for each start. */
+async function duckDb(): Promise<{ readonly folder: string; readonly file: string }> {
+  const { path, file } = await folderOf(`service: { title: Test, version: 1.0.0 }
+database: { driver: duckdb, file: books.duckdb }
+capabilities:
+  one: { description: One, sql: select 1 as a, result: { a: { type: integer } } }
+`);
+  const instance = await DuckDBInstance.create(`${path}/books.duckdb`);
+  instance.closeSync();
+  return { folder: path, file };
+}
+
 test('there is no endpoint for agents: 404 for every method, and no upgrade', async () => {
   const { url, port } = await serve();
   for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'])
@@ -129,6 +142,20 @@ test('settings of links are ignored, with a warning each', async () => {
   expect(
     recordsOf(process).filter(({ event, path }) => event === 'startup_warning' && path === 'metrics.addr'),
   ).toHaveLength(1);
+});
+
+test('nothing is said of agents that connect, and nothing twice', async () => {
+  const { folder, file } = await duckDb();
+  const process = await startProcess(SVC, ['serve', '--config', file, '--key-file', `${folder}/key`], {
+    env: { GATEWAY_ADDR: '127.0.0.1:0' },
+  });
+  onTestFinished(async () => void (await process.stop()));
+  await process.waitForLine((line) => line.includes('"event":"listening"'));
+  const messages = recordsOf(process).flatMap(({ event, message }) =>
+    event === 'config_warning' ? [message] : [],
+  );
+  expect(messages).toEqual([]);
+  expect(process.output('stderr').match(/DuckDB has no accounts/g)).toHaveLength(1);
 });
 
 test('one page has the metrics of both sides, but not those of links', async () => {

@@ -13,7 +13,6 @@ import { agentKeyId, createRawKeyPair } from '@svc/protocol';
 import {
   checkInChildProcess,
   databaseFault,
-  isDatabasePath,
   keepReloading,
   levelOf,
   openAgent,
@@ -166,8 +165,6 @@ async function serve(
   if (faults.length > 0) return refuse(faults);
   for (const record of recordsOf(outcome)) observe(record);
   if (findings.length > 0) observe({ event: 'account_audited', findings: findings.length });
-  for (const { path, message } of outcome.warnings)
-    if (isDatabasePath(path)) process.stderr.write(`svc: ${path}: ${message}\n`);
   const links = createLocalLinks(agentKeyId(Buffer.from(keyPair.publicKey, 'base64url')));
   const register = config.metricsListen && (await createMetricsRegister(config.traces !== undefined));
   // Before the first record: a script that waits for the record may then send a signal, and all ends gracefully.

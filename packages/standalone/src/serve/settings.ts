@@ -1,4 +1,5 @@
 import type { Environment } from '@svc/gateway';
+import { LOCAL_LINK } from '../local-link/local-settings.ts';
 
 /** Settings of links, which a gateway with its own agent has not. */
 const OF_LINKS = [
@@ -12,7 +13,6 @@ const OF_LINKS = [
 ];
 const KEYS = ['GATEWAY_API_KEYS_JSON', 'GATEWAY_API_KEYS_FILE', 'GATEWAY_ISSUERS_JSON'];
 const ADDRESS = '127.0.0.1:8080';
-const NO_AGENT_URL = 'ws://127.0.0.1/ws/agent';
 
 export interface ServeSettings {
   readonly env: Environment;
@@ -32,8 +32,8 @@ export function settingsFor(env: Environment, agentPublicKey: string): ServeSett
       ...Object.fromEntries(Object.entries(env).filter(([name]) => !OF_LINKS.includes(name))),
       GATEWAY_ADDR: isSet('GATEWAY_ADDR') ? env['GATEWAY_ADDR'] : ADDRESS,
       GATEWAY_AGENT_PUBLIC_KEY: agentPublicKey,
-      // Nobody dials it: without an address the gateway would warn of a relayed signature.
-      GATEWAY_AGENT_URLS: NO_AGENT_URL,
+      // Without one, a warning says that agents are accepted whatever URL they dialled.
+      GATEWAY_AGENT_URLS: LOCAL_LINK.url,
     },
     hasNoKeys: !KEYS.some(isSet),
     warnings: ignored.map(
