@@ -128,18 +128,20 @@ describe('without a setting of keys', () => {
   });
 });
 
-test('a file that does not pass the checks ends it with 2, before it listens', async () => {
+test('a file that does not pass the checks ends it with 2, before it listens, and leaves no key', async () => {
+  const cwd = await folderWith(fileFor(database).replace('from book', 'from nothing'));
   const { code, stderr, stdout } = await runProcess(
     SVC,
     ['serve', '--config', 'library.yaml', '--key-file', 'key'],
     {
-      cwd: await folderWith(fileFor(database).replace('from book', 'from nothing')),
+      cwd,
       env: { GATEWAY_ADDR: '127.0.0.1:0' },
     },
   );
   expect(code).toBe(2);
   expect(stderr).toContain('library.yaml');
   expect(stdout).not.toContain('listening');
+  await expect(stat(join(cwd, 'key'))).rejects.toThrow('ENOENT');
 });
 
 test('a changed file is served without a failed call', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { readProblem } from '@svc/edge';
 import { createKey, type Environment } from '@svc/gateway';
 import { LOCAL_NAME } from '../stdio/caller.ts';
@@ -9,6 +9,8 @@ export type RunKey =
       readonly env: Environment;
       /** To be shown on standard error; undefined if it is in the file. */
       readonly shown: string | undefined;
+      /** Removes the file, for a start that fails: the next one may name it again. */
+      discard(): void;
     }
   | { readonly problem: string };
 
@@ -40,5 +42,8 @@ export function makeRunKey(env: Environment, file: string | undefined, isTermina
   return {
     env: { ...env, GATEWAY_API_KEYS_JSON: JSON.stringify([record]) },
     shown: file === undefined ? apiKey : undefined,
+    discard() {
+      if (file !== undefined) rmSync(file, { force: true });
+    },
   };
 }

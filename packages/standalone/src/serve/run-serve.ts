@@ -83,10 +83,11 @@ export async function runServe(input: ServeInput): Promise<ExitCode> {
   const ofRun =
     settings.hasNoKeys && isLoopback(wanted)
       ? makeRunKey(settings.env, keyFile, process.stderr.isTTY)
-      : { env: settings.env, shown: undefined };
+      : { env: settings.env, shown: undefined, discard() {} };
   if ('problem' in ofRun) return complain([ofRun.problem]);
   const loaded = loadGatewayConfig(ofRun.env, (path) => readFileSync(path, 'utf8'));
   if ('faults' in loaded) {
+    ofRun.discard();
     return complain([
       ...loaded.faults.map((fault) => `${fault.setting}: ${fault.message}`),
       ...loaded.warnings.map((message) => `warning: ${message}`),
@@ -115,7 +116,9 @@ export async function runServe(input: ServeInput): Promise<ExitCode> {
       ? undefined
       : (readFile: ReadFile): LoadedServices => loadServices(ofRun.env, readFile);
   try {
-    return await serve({ ...input, env }, { file, config, warnings, log, keyPair: keys, reload });
+    const code = await serve({ ...input, env }, { file, config, warnings, log, keyPair: keys, reload });
+    if (code !== EXIT.fine) ofRun.discard();
+    return code;
   } finally {
     await log.close();
   }
