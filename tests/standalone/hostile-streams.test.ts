@@ -156,6 +156,34 @@ describe('a client that stops reading', () => {
   });
 });
 
+test('of a client that sends and never reads, no more is read than a thousand messages', async () => {
+  const { file } = await library();
+  const client = spawn(process.execPath, [SVC, 'stdio', '--config', file], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  const exited = once(client, 'exit');
+  onTestFinished(() => void client.kill('SIGKILL'));
+  const pings = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}\n'.repeat(1000));
+  const most = 20_000_000;
+  let sent = 0;
+  let isStuck = false;
+  while (sent < most && !isStuck) {
+    sent += pings.length;
+    if (client.stdin.write(pings)) continue;
+    const stuck = AbortSignal.timeout(1000);
+    isStuck = await once(client.stdin, 'drain', { signal: stuck }).then(
+      () => false,
+      () => true,
+    );
+  }
+  expect(sent).toBeLessThan(most);
+  client.stdin.destroy();
+  client.stdout.destroy();
+  const closedAt = performance.now();
+  await exited;
+  expect(performance.now() - closedAt).toBeLessThan(2000);
+});
+
 describe('input that is no message', () => {
   test('is refused, and the next line is served: 100 MB without a line feed, torn UTF-8, depth 33, a byte order mark', async () => {
     const { file } = await library();

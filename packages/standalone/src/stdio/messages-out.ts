@@ -5,6 +5,8 @@ import { sendToOutput } from './own-output.ts';
 export interface MessagesOut {
   /** Queues a message, which becomes one line. Nothing happens for an answer without content. */
   write(answer: Pick<Answer, 'parts' | 'rest' | 'release'>): void;
+  /** Messages that have not left. */
+  readonly waiting: number;
   /** Resolves when all that was queued has left, or never will. */
   drained(): Promise<void>;
   /** Resolves when nobody reads standard output any more. */
@@ -78,6 +80,9 @@ export function createMessagesOut(): MessagesOut {
 
   return {
     closed,
+    get waiting() {
+      return queue.length;
+    },
     write(answer) {
       if (answer.parts.length === 0) return;
       if (isClosed) {

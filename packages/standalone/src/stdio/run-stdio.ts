@@ -1,8 +1,7 @@
-import { printable, type Given } from '@svc/edge';
+import { counted, printable, type Given } from '@svc/edge';
 import {
   checkInChildProcess,
   databaseFault,
-  isDatabasePath,
   keepReloading,
   openAgent,
   printFaults,
@@ -58,6 +57,8 @@ const EXIT = { fine: 0, failure: 1, usage: 2 } as const;
 /** How long calls are still answered when the client is gone, and when the process ends at the latest. */
 const CALLS_MS = 500;
 const END_MS = 900;
+/** How many answers may wait for the client to read them before no more messages are read. */
+const UNREAD_MAX = 1000;
 /** How long a client may look at why nothing is served. */
 const FAULT_SHOWN_MS = 10_000;
 const LISTER = '`svc-agent check`';
@@ -97,7 +98,7 @@ export function runStdio({ given, env, version }: StdioInput): void {
   );
   const unwatchParent = watchParent(() => void end('the end of its parent'));
   process.stdin
-    .on('data', (chunk: Buffer) => lines.add(chunk))
+    .on('data', read)
     .on('error', () => {})
     .once('end', inputEnded)
     .once('close', inputEnded);
@@ -110,6 +111,14 @@ export function runStdio({ given, env, version }: StdioInput): void {
     say(`internal error, ending: ${framesOf(error)}`);
     process.exit(EXIT.failure);
   });
+
+  function read(chunk: Buffer): void {
+    lines.add(chunk);
+    // A client that sends and does not read must not fill the memory.
+    if (out.waiting <= UNREAD_MAX) return;
+    process.stdin.pause();
+    void out.drained().then(() => process.stdin.resume());
+  }
 
   /** A pipe that breaks only closes; a file, and /dev/null, only ends. */
   function inputEnded(): void {
@@ -252,6 +261,8 @@ export function runStdio({ given, env, version }: StdioInput): void {
     closeReloading = () => reloading.close();
     tellChanges(catalog, served, principal);
     start.settle({ serve: served });
+    if (process.stdin.isTTY)
+      say(`serving ${counted(names.length, 'capability', 'capabilities')}; Ctrl-C ends it`);
   }
 
   function tellChanges(
@@ -280,13 +291,9 @@ export function runStdio({ given, env, version }: StdioInput): void {
   /** Tells the client why nothing is served, for as long as it may ask. */
   function fail(file: string, faults: readonly VerificationFault[]): void {
     exitCode = EXIT.usage;
-    const words = faults.filter(({ path }) => isDatabasePath(path) || path !== '');
-    printFaults(
-      faults,
-      process.stderr,
-      file === '' ? 'svc' : file,
-      words.length === 0 ? {} : { log: LISTER },
-    );
+    if (file === '')
+      for (const { path, message } of faults) say(path === '' ? message : `${path}: ${message}`);
+    else printFaults(faults, process.stderr, file, { log: LISTER });
     if (process.stdin.isTTY) process.exit(exitCode);
     start.settle({ fault: startFault(file, faults) });
     let quietSince = performance.now();

@@ -46,6 +46,12 @@ describe('a table that changes between shared transactions', () => {
       `alter table note rename to gone; create table note as select * from gone; grant select on note to public;
        ${POLICY}; alter table note enable row level security`,
     ],
+    [
+      'becomes a partition of a table of its name with row-level security',
+      `alter table note rename to part; create table note (like part) partition by list (tenant);
+       alter table note attach partition part default;
+       ${POLICY}; alter table note enable row level security`,
+    ],
   ])('that %s: no call is answered as if it were another caller', async (_title, change) => {
     const opened = await openSharing(SCHEMA);
     const calls = await sharingCalls(opened, NOTES, OPTIONS);
