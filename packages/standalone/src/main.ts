@@ -50,7 +50,7 @@ async function main(argv: readonly string[]): Promise<void> {
 async function run(name: string | undefined, given: Given): Promise<void> {
   const { env } = process;
   const input = { given, env, version: __SVC_VERSION__ };
-  limitYoungGeneration(env['NODE_OPTIONS']);
+  limitYoungGeneration(env['NODE_OPTIONS'], name === 'serve' ? 2 : 1);
   switch (name) {
     // Each loads only what it needs.
     case 'stdio':
