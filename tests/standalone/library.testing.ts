@@ -48,7 +48,7 @@ export interface Place extends ServerAddress {
 
 interface FileOptions {
   readonly capabilities?: string;
-  /** Whose word counts for who calls, as YAML. */
+  /** The section `identity`, as YAML. */
   readonly identity?: string;
 }
 

@@ -1,63 +1,14 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { temporaryFolder, testDatabase, type TestDatabase } from '@svc/testkit';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startStdio, type StdioClient } from './stdio.testing.ts';
+import { testDatabase, type TestDatabase } from '@svc/testkit';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { LIBRARY, libraryFile } from './library.testing.ts';
+import { folderOf, start } from './scene.testing.ts';
 
 let database: TestDatabase;
-
 beforeAll(async () => {
-  database = await testDatabase({
-    sql: [
-      'create table book (id integer primary key, title text not null)',
-      "insert into book select n, 'Book ' || n from generate_series(1, 500) n",
-      'analyze book',
-    ],
-  });
+  database = await testDatabase({ sql: LIBRARY });
 });
 
-const CAPABILITIES = `
-capabilities:
-  get_book:
-    description: A book by its number
-    sql: select id, title from book where id = :id
-    params: { id: { type: integer, required: true } }
-    result: { id: { type: integer }, title: { type: string } }
-  list_books:
-    description: Books
-    sql: select id, title from book order by id limit :most
-    params: { most: { type: integer, required: true } }
-    result: { id: { type: integer }, title: { type: string } }
-  sleep:
-    description: Sleeps
-    sql: select 1 as a from pg_sleep(:seconds)
-    params: { seconds: { type: number, required: true } }
-    policy: { allow_functions: [pg_sleep], timeout: 60s }
-    result: { a: { type: integer } }
-`;
-
-function fileFor({ host, port, name, user, password }: TestDatabase, capabilities = CAPABILITIES): string {
-  return `service: { title: Library, version: 1.2.0, description: Books of a library }
-database: { host: ${host}, port: ${port}, name: ${name}, user: ${user}, password: "${password}" }
-${capabilities}`;
-}
-
-async function capabilityFile(text = fileFor(database)): Promise<string> {
-  const folder = await temporaryFolder('stdio');
-  onTestFinished(() => folder.remove());
-  const file = join(folder.path, 'library.yaml');
-  await writeFile(file, text);
-  return file;
-}
-
-async function start(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<StdioClient> {
-  const client = await startStdio(args, { env });
-  onTestFinished(async () => void (await client.process.stop()));
-  return client;
-}
+const capabilityFile = async (text = libraryFile(database)): Promise<string> => (await folderOf(text)).file;
 
 describe('a file', () => {
   test('serves a client of each era, and ends with its input', async () => {
@@ -74,6 +25,7 @@ describe('a file', () => {
       { name: 'get_book' },
       { name: 'list_books' },
       { name: 'sleep' },
+      { name: 'large' },
     ]);
     const called = await client.request('tools/call', { name: 'get_book', arguments: { id: 7 } });
     expect(called.result?.['structuredContent']).toEqual({ rows: [{ id: 7, title: 'Book 7' }], count: 1 });
@@ -147,7 +99,7 @@ describe('a start that fails', () => {
     ['the database', (file: string) => file.replace(/port: \d+/, 'port: 1'), /database/],
     ['a variable', (file: string) => file.replace(/user: \w+/, 'user: "${NO_SUCH_USER}"'), /NO_SUCH_USER/],
   ])('for %s tells the client why, and ends with 2', async (_what, change, expected) => {
-    const client = await start(['--config', await capabilityFile(change(fileFor(database)))]);
+    const client = await start(['--config', await capabilityFile(change(libraryFile(database)))]);
     const { error } = await client.initialize();
     expect(error?.code).toBe(-32_603);
     expect(error?.message).toMatch(/^svc cannot start: .*library\.yaml: /);
@@ -173,7 +125,7 @@ describe('a start that fails', () => {
 test('a URL serves what init proposes, and says that nobody has reviewed it', async () => {
   const { host, port, name, user, password } = database;
   const url = `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${name}`;
-  const client = await start([], { SVC_DATABASE_URL: url });
+  const client = await start([], { env: { SVC_DATABASE_URL: url } });
   const { result } = await client.initialize();
   expect(result?.['instructions']).toMatch(/^Nobody has reviewed these queries/);
   const listed = await client.request('tools/list');
@@ -181,6 +133,9 @@ test('a URL serves what init proposes, and says that nobody has reviewed it', as
   expect(listed.result?.['tools']).toMatchObject(names.map((each) => ({ name: each })));
   expect(JSON.stringify(listed.result)).not.toContain('outputSchema');
   const called = await client.request('tools/call', { name: 'get_book', arguments: { id: 7 } });
-  expect(called.result?.['structuredContent']).toEqual({ rows: [{ id: 7, title: 'Book 7' }], count: 1 });
+  expect(called.result?.['structuredContent']).toEqual({
+    rows: [{ id: 7, title: 'Book 7', note: 'x'.repeat(7) }],
+    count: 1,
+  });
   expect(client.process.output('stderr')).not.toContain(password);
 });

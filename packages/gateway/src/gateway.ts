@@ -28,7 +28,6 @@ import { createOriginCheck } from './access/origin.ts';
 import { createCompressor } from './http/compress.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createSourceResolver } from './network/client-address.ts';
-import { createAuthenticator, type Authenticator, type KeyAuthority } from './auth/api-keys/authenticator.ts';
 import { createSharePermissions } from './auth/permission-sets.ts';
 import type { Verifier } from './auth/api-keys/verifier.ts';
 import type { Log } from './telemetry/log.ts';
@@ -49,7 +48,7 @@ import { createLentBodies } from './cluster/memory/lent-bodies.ts';
 import { createLentResults } from './cluster/memory/lent-results.ts';
 import { reportMetrics } from './cluster/shared/replica-metrics.ts';
 import { followIssuerKeys } from './cluster/shared/shared-issuers.ts';
-import { askForKeys } from './cluster/shared/shared-keys.ts';
+import { openKeys } from './cluster/shared/open-keys.ts';
 import type { Replica } from './cluster/replica.ts';
 
 export interface RunningGateway {
@@ -112,8 +111,13 @@ export async function startGateway(
   const siblings = channel && (await joinSiblings(channel, replica.worker ?? 0, budget));
   const bodiesMaxBytes = bodyMemoryOf(config);
   const sharePermissions = createSharePermissions();
-  const clocks = { now, wallClock: Date.now };
-  const { authenticator, setRecords, setRevoked } = openKeys();
+  const { authenticator, setRecords, setRevoked } = openKeys({
+    channel,
+    verifier,
+    services: config.services,
+    sharePermissions,
+    now,
+  });
   const traces =
     config.traces &&
     (await openGatewayTraces({
@@ -331,24 +335,6 @@ export async function startGateway(
   await attachAgent?.(createOwnAgent(services.ofDefault));
   const { address, port } = await listen(http.server, config.listen, 'GATEWAY_ADDR', onAcceptFailure);
   observe({ event: 'listening', url: originOf(config, config.listen.host, port), address, port });
-  /** In a worker, the primary has the key records. */
-  function openKeys(): { authenticator: Authenticator } & Pick<KeyAuthority, 'setRecords' | 'setRevoked'> {
-    if (channel !== undefined) {
-      const asked = askForKeys(channel, { ...clocks, sharePermissions });
-      return { authenticator: asked, setRecords: () => {}, setRevoked: () => {} };
-    }
-    const authority = createAuthenticator({
-      ...clocks,
-      services: config.services,
-      verify: (plaintext, bcryptHash) => verifier.verify(plaintext, bcryptHash),
-      sharePermissions,
-    });
-    return {
-      authenticator: authority,
-      setRecords: (next) => authority.setRecords(next),
-      setRevoked: (keyIds) => authority.setRevoked(keyIds),
-    };
-  }
   const apply = (next: readonly ServiceConfig[]): void => {
     configured = next;
     setRecords(next);

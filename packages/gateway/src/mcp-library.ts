@@ -17,7 +17,7 @@ export {
   RpcError,
   type Message,
 } from './api/mcp/protocol/message.ts';
-export { createRevisions, type Era, type Revisions } from './api/mcp/protocol/revisions.ts';
+export { createRevisions, WITH_BATCHES, type Era, type Revisions } from './api/mcp/protocol/revisions.ts';
 export { createServeMessage, type ServeMessage } from './api/mcp/serve-message.ts';
 export { plainId, type CancellableCall } from './api/mcp/sessions.ts';
 export type { Transport } from './api/mcp/transport.ts';
@@ -27,7 +27,7 @@ export { createPermitCall } from './calls/permit-call.ts';
 export { createCatalog } from './catalog/catalog.ts';
 export { parseClaimFlags } from './cli/claim-flags.ts';
 export { MCP_REVISIONS } from './config/mcp-revisions.ts';
-export { loadMessageSettings } from './config/message-settings.ts';
+export { BODY_MAX_BYTES, loadMessageSettings } from './config/message-settings.ts';
 export type { Environment } from './config/read-settings.ts';
 export { CallerGone } from './core/call-error.ts';
 export type { Permissions } from './core/permission.ts';

@@ -20,6 +20,7 @@ import {
   type WellFormed,
 } from '@svc/agent';
 import {
+  BODY_MAX_BYTES,
   createCallCapability,
   createCatalog,
   createOwnAgent,
@@ -324,8 +325,6 @@ export function runStdio({ given, env, version }: StdioInput): void {
     process.exit(exitCode);
   }
 }
-
-const BODY_MAX_BYTES = 1_048_576;
 
 /** Calls nothing: the process tells only why it cannot serve. */
 const NOBODY: ApiKeyPrincipal = {

@@ -15,6 +15,7 @@ import {
   readMessage,
   RPC,
   RpcError,
+  WITH_BATCHES,
   type Answer,
   type ApiKeyPrincipal,
   type CallLog,
@@ -62,7 +63,6 @@ export interface ServedMessages {
 }
 
 const INITIALIZE_WAIT_MS = 8000;
-const WITH_BATCHES = new Set(['2025-03-26', '2024-11-05']);
 const LISTEN = 'subscriptions/listen';
 
 /** Serves the lines of the one client: each is a message, or a batch of messages. */

@@ -6,7 +6,7 @@ import { badRequest, isObject, RPC, type Message, type RpcError } from './messag
 const [STATELESS, ...EARLIER] = MCP_REVISIONS;
 const WITH_HANDSHAKE: readonly string[] = EARLIER;
 /** The revisions in which a body may hold several messages; UNNAMED is that of clients that name none. */
-const WITH_BATCHES: ReadonlySet<string> = new Set(['2025-03-26', '2024-11-05']);
+export const WITH_BATCHES: ReadonlySet<string> = new Set(['2025-03-26', '2024-11-05']);
 const UNNAMED = '2025-03-26';
 
 const META = 'io.modelcontextprotocol/';
