@@ -35,6 +35,9 @@ const mysqlServers = {
   testTimeout: 120_000,
 };
 
+/** They count what is let through in a second, so they run one after the other, on a machine that does nothing else. */
+const inRealTime = 'tests/fleet/programs/valkey/{limits,twelve-workers}.test.ts';
+
 /** The projects that need programs of the system, or programs that their command installs: `npm run test:NAME`. */
 const withPrograms: Readonly<Record<string, Options>> = {
   chart: { include: ['tests/deploy/**/*.test.ts'] },
@@ -45,7 +48,13 @@ const withPrograms: Readonly<Record<string, Options>> = {
     testTimeout: 120_000,
     expect: { poll: { timeout: 50_000 } },
   },
-  fleet: { include: ['tests/fleet/programs/**/*.test.ts'], ...postgres, testTimeout: 120_000 },
+  fleet: {
+    include: ['tests/fleet/programs/**/*.test.ts'],
+    exclude: ['**/node_modules/**', inRealTime],
+    ...postgres,
+    testTimeout: 120_000,
+  },
+  limits: { include: [inRealTime], fileParallelism: false, testTimeout: 120_000 },
   mysql: {
     include: ['packages/agent/src/databases/mysql/**/*.test.ts', 'tests/mysql/**/*.test.ts'],
     ...mysqlServers,
