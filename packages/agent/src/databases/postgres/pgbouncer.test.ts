@@ -131,6 +131,13 @@ for (const [mode, settings, runs] of MODES) {
     });
     afterAll(() => pooler.stop());
 
+    test.skipIf(settings === PLAIN_TRANSACTION_MODE)('no statement shares a transaction', async () => {
+      const agent = openPostgres(configOf(account(), { sslmode: 'disable' }));
+      opened.push(agent);
+      const { prepared } = await agent.verify([capabilityOf('select n as a from generate_series(1, 2) n')]);
+      expect(prepared[0]?.transaction).toEqual({ form: 'own', reason: 'pooler' });
+    });
+
     test('a session is not taken for one of its own', async () => {
       const config = configOf(account(), { sslmode: 'disable' });
       const session = await openSession(config, new AbortController().signal);

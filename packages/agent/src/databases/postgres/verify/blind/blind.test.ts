@@ -67,6 +67,9 @@ beforeAll(async () => {
   version = await server.version();
   if (version >= 140_000)
     await server.execute('create statistics own.stat on (own.same(id)), name from own.by_statistics');
+  if (version >= 180_000)
+    await server.execute(`create table own.by_virtual (id int, twice int generated always as (id * 2) virtual,
+      low text generated always as (lower('A' || id)) virtual)`);
   database = openPostgres(configOf(server));
 });
 afterAll(() => database.close());
@@ -149,6 +152,9 @@ describe('others have a transaction of their own, for a reason', () => {
     ['type', 'select (row(1, 2)::own.pair).x as a'],
     ['type', 'select g as a from genre g', object],
     ['function', "select id as a from json_populate_record(null::genre, '{}')"],
+    ['type', 'select xmlelement(name a, feels)::text as a from book', string],
+    ['function', 'select xmlelement(name a, current_user)::text as a', string],
+    ['function', 'select xmlforest(own.same(id) as x)::text as a from book', string],
     ['names', 'with book as (select id from public.book) select id as a from book'],
     ['names', 'select (with book as (select 1 as id) select id from book) as a from book'],
     ['names', 'with genre as (select id from book) select genre.id as a from genre, public.genre g'],
@@ -193,9 +199,52 @@ describe('others have a transaction of their own, for a reason', () => {
     expect(await formOf(database, sql, string)).toBe('shared');
   });
 
+  test.each<[reason: string, sql: string, since: number]>([
+    ['type', "select json_object('f': feels)::text as a from book", 160_000],
+    ['type', "select json_object('b': b)::text as a from book b", 160_000],
+    ['type', 'select json_array(b)::text as a from book b', 160_000],
+    ['function', "select json_object('s': own.same(id))::text as a from book", 160_000],
+    ['function', 'select json_array(current_user)::text as a', 160_000],
+    ['function', 'select json_arrayagg(own.same(id))::text as a from book', 160_000],
+    ['type', "select json_value(doc, '$.n' returning mood)::text as a from book", 170_000],
+    ['type', "select j.n::text as a from book, json_table(doc, '$' columns (n mood path '$.n')) j", 170_000],
+  ])('%s: %s, since PostgreSQL %i', async (reason, sql, since) => {
+    if (version >= since) expect(await formOf(database, sql, string)).toBe(reason);
+  });
+
+  test('a relation of the session itself is none that can be judged', async () => {
+    expect(await formOf(database, 'select id as a from pg_temp.book')).toContain('pg_temp.book');
+  });
+
   test('index: statistics of an expression', async () => {
     const expected = version >= 140_000 ? 'index' : 'shared';
     expect(await formOf(database, 'select id as a from own.by_statistics')).toBe(expected);
+  });
+});
+
+describe('constructors of JSON and XML, and columns that are computed when they are read, share', () => {
+  test.each<[sql: string, since: number]>([
+    ["select json_build_object('a', id, 'b', title)::text as a from book", 130_000],
+    [
+      'select xmlserialize(content xmlelement(name a, xmlattributes(id as b), title) as text) as a from book',
+      130_000,
+    ],
+    ['select xmlagg(xmlforest(title, id))::text as a from book', 130_000],
+    ["select x.i::text as a from xmltable('/a' passing xml '<a/>' columns i int path 'b') x", 130_000],
+    ["select json_object('a': id, 'b': title)::text as a from book", 160_000],
+    ['select json_array(id, title)::text as a from book', 160_000],
+    ['select json_objectagg(title: id)::text as a from book', 160_000],
+    ['select json_arrayagg(id order by id)::text as a from book', 160_000],
+    ['select (title is json)::text as a from book', 160_000],
+    ['select json_scalar(id)::text as a from book', 170_000],
+    ["select json_value(doc, '$.n') as a from book where json_exists(doc, '$.n')", 170_000],
+    ["select j.n::text as a from book, json_table(doc, '$' columns (n int path '$.n')) j", 170_000],
+    ['select twice::text as a from own.by_virtual', 180_000],
+    ['select id::text as a from own.by_virtual where low = :q', 180_000],
+  ])('%s, since PostgreSQL %i', async (sql, since) => {
+    if (version < since) return;
+    const params = sql.includes(':q') ? ({ q: { type: 'string' } } as const) : {};
+    expect(await formOf(database, sql, { ...string, params })).toBe('shared');
   });
 });
 
