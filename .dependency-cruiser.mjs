@@ -213,16 +213,20 @@ export default {
       'Only the list of drivers and the drivers themselves know which databases there are.',
       { path: SHIPPED, pathNot: [...TEST_CODE, `${DATABASES}drivers\\.ts$`, `${DATABASES}[^/]+/`] },
       {
-        path: `${DATABASES}(?!driver/|sql/|sessions/|engine-process/|conformance/)[^/]+/`,
+        path: `${DATABASES}(?!driver/|sql/|clauses/|sessions/|engine-process/|conformance/)[^/]+/`,
       },
     ),
     forbid(
       'drivers-apart',
-      'No driver imports another; what they share stands in driver, sql, sessions and engine-process.',
+      'No driver imports another; what they share stands in driver, sql, clauses, sessions and engine-process.',
       { path: `${DATABASES}(?!conformance/)([^/]+)/`, pathNot: TEST_CODE },
       {
         path: DATABASES,
-        pathNot: [`${DATABASES}$1/`, `${DATABASES}(?:sql|sessions|engine-process)/`, `${DATABASES}driver/`],
+        pathNot: [
+          `${DATABASES}$1/`,
+          `${DATABASES}(?:sql|clauses|sessions|engine-process)/`,
+          `${DATABASES}driver/`,
+        ],
       },
     ),
     forbid(

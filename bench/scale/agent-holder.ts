@@ -36,6 +36,7 @@ function open({ count, url, privateKey: pem, description: text }: AgentsOrder): 
     privateKey,
     maxInflight: 10,
     manifestSha256: createHash('sha256').update(description).digest('hex'),
+    hasPages: false,
     trust: undefined,
   };
   const since = performance.now();

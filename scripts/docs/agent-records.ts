@@ -145,6 +145,24 @@ export const AGENT_RECORDS: RecordDocs<AgentEvent> = {
     },
     example: { capability: 'orders_by_status', params: 'status' },
   },
+  paging_tie: {
+    level: 'warn',
+    when: 'A call has failed with AGENT_QUERY_FAILED: the last row of its page and the next one are equal in all fields of the order, so that a page that goes on after it would lose or repeat a row. Name in [`paging`](capability-file.md#paging) a field, or fields, that no two rows share.',
+    fields: {
+      capability: 'string: The capability.',
+      fields: 'string: The fields of the order, which are not unique together.',
+    },
+    example: { capability: 'list_invoices', fields: 'issued_on, customer_id' },
+  },
+  cursor_too_long: {
+    level: 'warn',
+    when: 'An answer that was cut has no `next`: its cursor would be longer than the 8,192 characters that callers may send. Order by shorter fields.',
+    fields: {
+      capability: 'string: The capability.',
+      bytes: 'number: How long the cursor would be.',
+    },
+    example: { capability: 'list_notes', bytes: 12004 },
+  },
   sharing_ended: {
     level: 'warn',
     when: 'The calls of a capability shared [transactions](capability-file.md#transactions) with others. From now on each has its own, since a table that it reads has changed, or a function has replaced a statement of the agent on its connection: calls might see who calls. No call has failed or was answered wrongly. Once for each capability, until it shares again. The agent verifies it again within a minute.',

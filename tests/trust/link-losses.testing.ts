@@ -292,6 +292,7 @@ const storm = fault(
               privateKey: key.privateKey,
               maxInflight: 64,
               manifestSha256: createHash('sha256').update(description).digest('hex'),
+              hasPages: false,
               trust: undefined,
             },
             handle: async ({ capability }) => answer(capability),

@@ -16,6 +16,7 @@ export { joinPieces, receiveBody, type Body } from './frames/body.ts';
 export { decodeMessage } from './frames/decode.ts';
 export { encodeFrame } from './frames/encode.ts';
 export type {
+  CursorFrame,
   DatabasesFrame,
   DatabaseState,
   DataFrame,

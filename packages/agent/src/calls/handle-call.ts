@@ -17,6 +17,8 @@ export type CallOutcome =
       readonly rows: Uint8Array;
       readonly count: number;
       readonly truncated: boolean;
+      /** By which a call goes on after the last row. */
+      readonly cursor?: string | undefined;
       /** To be called once, when the rows have left or never will. */
       readonly release: () => void;
     }

@@ -7,6 +7,8 @@ export interface LinkOffer {
   readonly manifestSha256: string;
   /** How many calls the agent takes at once. */
   readonly maxInflight: number;
+  /** Whether an answer may have a cursor. */
+  readonly hasPages: boolean;
   readonly handle: HandleCall;
 }
 

@@ -6,6 +6,7 @@ import {
   type AgentErrorCode,
 } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
+import { CURSOR_MAX_CHARACTERS } from '../capabilities/clauses.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/driver/errors.ts';
 import type { Query } from '../databases/driver/driver.ts';
@@ -110,6 +111,12 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       options.observe({ event: 'labels_changed', capability, params: params.join(', ') });
   }
 
+  function sendable(capability: string, cursor: string | undefined): string | undefined {
+    if (cursor === undefined || cursor.length <= CURSOR_MAX_CHARACTERS) return cursor;
+    options.observe({ event: 'cursor_too_long', capability, bytes: cursor.length });
+    return undefined;
+  }
+
   async function runWithinLimits(
     call: IncomingCall,
     capability: RunnableCapability,
@@ -153,9 +160,13 @@ export function createRunCall(options: RunCallOptions): HandleCall {
       const releaseRows = release ?? resultMemory.holdSmall(result.rows.length);
       release = undefined;
       const { rows, count, truncated } = result;
-      return { outcome: { kind: 'result', rows, count, truncated, release: releaseRows }, caller, queuedMs };
+      const cursor = sendable(call.capability, result.cursor);
+      const outcome = { kind: 'result', rows, count, truncated, release: releaseRows } as const;
+      return { outcome: cursor === undefined ? outcome : { ...outcome, cursor }, caller, queuedMs };
     } catch (error) {
       const sqlState = error instanceof DatabaseError ? error.sqlState : undefined;
+      if (error instanceof DatabaseError && error.kind === 'tied')
+        options.observe({ event: 'paging_tie', capability: call.capability, fields: error.message });
       return { ...queryFailed(error, caller), sqlState, queuedMs };
     } finally {
       release?.();
@@ -246,6 +257,7 @@ const CODES: Readonly<
   too_large: 'AGENT_RESULT_TOO_LARGE',
   not_verified: 'AGENT_DATABASE_UNAVAILABLE',
   unavailable: 'AGENT_QUERY_FAILED',
+  tied: 'AGENT_QUERY_FAILED',
   failed: 'AGENT_QUERY_FAILED',
 };
 

@@ -1,4 +1,5 @@
 import type { Example } from './example.ts';
+import type { Clauses } from './clauses.ts';
 import type { Position } from './fault.ts';
 
 export interface ServiceInfo {
@@ -18,6 +19,8 @@ export interface Capability {
   readonly result: readonly ResultField[];
   /** For callers who continue after the last row: parameters, each with the field that gives its value. */
   readonly paging?: Readonly<Record<string, string>>;
+  /** What its statement is assembled from at each call; absent if its statement is always the same. */
+  readonly clauses?: Clauses;
   readonly limits: CapabilityLimits;
   /** Names from `policy.allow_functions`, lower case, optionally schema-qualified. */
   readonly allowFunctions: readonly string[];
@@ -45,7 +48,16 @@ export interface Param {
   readonly description?: string;
   /** The property of the caller that gives the value, a NEED_PATTERN; absent if callers send the value. */
   readonly from?: string;
+  /** A condition that uses it: in the statement where it has a value. */
+  readonly filter?: Filter;
+  /** Made by the key of this name, not declared: it stands in no SQL. */
+  readonly madeBy?: 'sort' | 'paging';
   readonly schema: ParamSchema;
+  readonly position: Position;
+}
+
+interface Filter {
+  readonly sql: string;
   readonly position: Position;
 }
 

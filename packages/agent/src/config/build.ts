@@ -2,10 +2,18 @@ import { parseDuration, readListenAddress } from '@svc/edge';
 import { parseIssuers, type Issuer } from '@svc/identity';
 import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import type { Example } from '../capabilities/example.ts';
-import type { Capability, ServiceInfo } from '../capabilities/model.ts';
+import {
+  CURSOR_MAX_CHARACTERS,
+  CURSOR_PARAM,
+  parseTerms,
+  SORT_PARAM,
+  type SortTerm,
+} from '../capabilities/clauses.ts';
+import type { Capability, Param, ServiceInfo } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,
+  type CapabilitySpec,
   type ExampleSpec,
   type IdentitySpec,
   type OfferSections,
@@ -152,23 +160,29 @@ export function buildCapabilities(
       name,
       description: spec.description ?? '',
       sql: spec.sql,
-      params: Object.entries(spec.params ?? {}).map(
-        ([param, { required = false, description, from, ...schema }]) => ({
-          name: param,
-          required: required || from !== undefined,
-          ...(description === undefined ? {} : { description }),
-          ...(from === undefined ? {} : { from }),
-          schema,
-          position: positionOf([...path, 'params', param]),
-        }),
-      ),
+      params: [
+        ...Object.entries(spec.params ?? {}).map(
+          ([param, { required = false, description, from, filter, ...schema }]) => ({
+            name: param,
+            required: required || from !== undefined,
+            ...(description === undefined ? {} : { description }),
+            ...(from === undefined ? {} : { from }),
+            ...(filter === undefined
+              ? {}
+              : { filter: { sql: filter, position: positionOf([...path, 'params', param, 'filter']) } }),
+            schema,
+            position: positionOf([...path, 'params', param]),
+          }),
+        ),
+        ...paramsMadeBy(spec, path, positionOf),
+      ],
       result: Object.entries(spec.result).map(([field, { nullable = true, ...rest }]) => ({
         name: field,
         ...rest,
         nullable,
         position: positionOf([...path, 'result', field]),
       })),
-      ...(spec.paging === undefined ? {} : { paging: spec.paging }),
+      ...pagingOf(spec, path, positionOf),
       limits: {
         timeoutMs: parseDuration(limits.timeout ?? '30s'),
         maxRows: limits.max_rows ?? 1000,
@@ -184,6 +198,67 @@ export function buildCapabilities(
       ...(database === undefined ? {} : { database }),
     };
   });
+}
+
+/** For callers they are parameters like any other. */
+function paramsMadeBy(spec: CapabilitySpec, path: Path, positionOf: PositionOf): readonly Param[] {
+  const { sort, paging } = spec;
+  const orders = Object.keys(sort ?? {});
+  const made: Param[] = [];
+  if (sort !== undefined) {
+    made.push({
+      name: SORT_PARAM,
+      required: false,
+      description: 'The order of the rows.',
+      madeBy: 'sort',
+      schema: { type: 'string', enum: orders, default: orders[0] },
+      position: positionOf([...path, 'sort']),
+    });
+  }
+  if (typeof paging === 'string' || Array.isArray(paging)) {
+    made.push({
+      name: CURSOR_PARAM,
+      required: false,
+      description:
+        'From `next` of an answer that was cut: goes on after its last row, if all else is the same.',
+      madeBy: 'paging',
+      schema: { type: 'string', maxLength: CURSOR_MAX_CHARACTERS },
+      position: positionOf([...path, 'paging']),
+    });
+  }
+  return made;
+}
+
+function pagingOf(
+  { sort = {}, paging, params = {} }: CapabilitySpec,
+  path: Path,
+  positionOf: PositionOf,
+): Pick<Capability, 'paging' | 'clauses'> {
+  const isMapping = typeof paging === 'object' && !isList(paging);
+  const unique = paging === undefined || isMapping ? [] : isList(paging) ? paging : [paging];
+  const named = Object.entries(sort).map(([name, text]) => {
+    const read = parseTerms(text);
+    if (!read.ok) throw new Error('cannot build: an order has faults');
+    return { name, terms: withUnique(read.terms, unique), position: positionOf([...path, 'sort', name]) };
+  });
+  const only = { name: '', terms: withUnique([], unique), position: positionOf([...path, 'paging']) };
+  const orders = named.length > 0 ? named : unique.length > 0 ? [only] : [];
+  const hasFilters = Object.values(params).some(({ filter }) => filter !== undefined);
+  return {
+    ...(isMapping ? { paging } : {}),
+    ...(hasFilters || orders.length > 0 ? { clauses: { orders, hasPages: unique.length > 0 } } : {}),
+  };
+}
+
+function isList(paging: CapabilitySpec['paging']): paging is readonly string[] {
+  return Array.isArray(paging);
+}
+
+/** Fields that no two rows share end each order, in its last direction, so that no two rows are equal in it. */
+function withUnique(terms: readonly SortTerm[], unique: readonly string[]): readonly SortTerm[] {
+  const isDescending = terms.at(-1)?.isDescending ?? false;
+  const missing = unique.filter((field) => !terms.some((term) => term.field === field));
+  return [...terms, ...missing.map((field) => ({ field, isDescending }))];
 }
 
 function buildExample(spec: ExampleSpec, position: Position): Example {

@@ -79,7 +79,7 @@ interface LimitsSpec {
   readonly max_bytes?: string | number;
 }
 
-interface CapabilitySpec {
+export interface CapabilitySpec {
   readonly description?: string;
   readonly database?: string;
   readonly sql: string;
@@ -88,7 +88,8 @@ interface CapabilitySpec {
   readonly expose_in_openapi?: boolean;
   readonly result: Readonly<Record<string, ResultSpec>>;
   readonly examples?: readonly ExampleSpec[];
-  readonly paging?: Readonly<Record<string, string>>;
+  readonly sort?: Readonly<Record<string, string>>;
+  readonly paging?: Readonly<Record<string, string>> | string | readonly string[];
 }
 
 export interface ExampleSpec {
@@ -109,6 +110,7 @@ export interface ParamSpec extends ParamSchema {
   readonly required?: boolean;
   readonly description?: string;
   readonly from?: string;
+  readonly filter?: string;
 }
 
 type ResultSpec = Omit<ResultField, 'name' | 'nullable' | 'position'> & { readonly nullable?: boolean };

@@ -38,7 +38,12 @@ afterEach(() => {
 });
 
 /** `reads` false: a gateway whose connection takes nothing, as when its reading has stopped. */
-function connect(maxInflight = 100, reads = true, loads: Set<LinkLoad> = new Set()): GatewayByHand {
+function connect(
+  maxInflight = 100,
+  reads = true,
+  loads: Set<LinkLoad> = new Set(),
+  hasCursors = true,
+): GatewayByHand {
   const received: Frame[] = [];
   const arrived: Arrived[] = [];
   let goAways = 0;
@@ -67,6 +72,7 @@ function connect(maxInflight = 100, reads = true, loads: Set<LinkLoad> = new Set
   });
   const session = createCallSession({
     link: () => link,
+    hasCursors,
     handle,
     maxInflight,
     loads,
@@ -453,3 +459,23 @@ test('go-away is passed on', () => {
   gateway.say(request(1));
   expect(gateway.arrived).toHaveLength(1);
 });
+
+test.each([true, false])(
+  'I53: a cursor leaves before its result if the gateway takes cursors: %s',
+  async (takes) => {
+    const gateway = connect(100, true, new Set(), takes);
+    gateway.say(request(1), request(2));
+    for (const { answer } of gateway.arrived)
+      answer({
+        kind: 'result',
+        rows: Buffer.from('[{"a":1}]'),
+        count: 1,
+        truncated: true,
+        cursor: 'YQ',
+        release: () => {},
+      });
+    await settled(gateway);
+    const ofFirst = gateway.received.filter((frame) => 'id' in frame && frame.id === 1);
+    expect(ofFirst.map(({ type }) => type)).toEqual(takes ? ['cursor', 'result'] : ['result']);
+  },
+);

@@ -41,6 +41,8 @@ export interface LinkLoad {
 export interface CallSessionOptions {
   readonly link: () => Link;
   readonly handle: HandleCall;
+  /** Whether the gateway takes cursors. */
+  readonly hasCursors: boolean;
   readonly maxInflight: number;
   /** Those of all links of the agent; this session adds and removes its link's. */
   readonly loads: Set<LinkLoad>;
@@ -143,7 +145,8 @@ export function createCallSession(options: CallSessionOptions): CallSession {
       calls.delete(id);
       if (outcome.kind === 'error') fail(id, outcome.code, outcome.message, outcome.notStarted);
       else {
-        const { count, truncated, rows, release } = outcome;
+        const { count, truncated, rows, release, cursor } = outcome;
+        if (cursor !== undefined && options.hasCursors) control({ type: 'cursor', id, cursor });
         options.link().sendQueue.sendBody({ type: 'result', id, count, truncated }, rows, release);
       }
       wakeIfIdle();
@@ -174,6 +177,7 @@ export function createCallSession(options: CallSessionOptions): CallSession {
         case 'result':
         case 'error':
         case 'databases':
+        case 'cursor':
           throw new ProtocolError(`a gateway must not send ${frame.type}`);
         case 'data':
         case 'cancel':

@@ -146,7 +146,7 @@ export function openConnection(options: ConnectionOptions): Connection {
     established.link.sendQueue.sendControl({ type: 'databases', databases });
   }
 
-  function establish({ version, hasFleet, hasDatabases }: Agreed): Established {
+  function establish({ version, hasFleet, hasDatabases, hasCursors }: Agreed): Established {
     const link = createLink({
       socket: linkSocket(socket),
       version,
@@ -168,6 +168,7 @@ export function openConnection(options: ConnectionOptions): Connection {
             : options.handle(call).then(withoutDatabases),
       maxInflight: identity.maxInflight,
       loads: options.loads,
+      hasCursors,
       ...(hasFleet ? { onFleet: options.onFleet } : {}),
       onGoAway: options.onGoAway,
     });

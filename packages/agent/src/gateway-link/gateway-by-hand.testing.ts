@@ -141,6 +141,7 @@ export async function startGateway(options: SmallGatewayOptions = {}): Promise<S
       audience: url,
       maxInflight: 64,
       manifestSha256: 'ab'.repeat(32),
+      hasPages: false,
       trust: undefined,
     },
     dials: () => dials,

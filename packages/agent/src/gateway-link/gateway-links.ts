@@ -88,13 +88,13 @@ export function openGatewayLinks(options: GatewayLinksOptions): GatewayLinks {
   function dial(id: number, { address, replica }: Target): void {
     const dialled = replica === undefined ? url : urlOfReplica(url, replica);
     let isWelcome = false;
-    const { manifestSha256, maxInflight, handle } = offer;
+    const { manifestSha256, maxInflight, hasPages, handle } = offer;
     const connection = openConnection({
       url: dialled,
       address,
       ca: options.ca,
       findProxy: options.findProxy,
-      identity: { ...identity, manifestSha256, maxInflight, audience: normalizeAudience(dialled) },
+      identity: { ...identity, manifestSha256, maxInflight, hasPages, audience: normalizeAudience(dialled) },
       handle,
       databases: options.databases,
       loads: options.loads,

@@ -21,6 +21,7 @@ const identity: AgentIdentity = {
   audience: 'wss://gateway.example/ws/agent',
   maxInflight: 64,
   manifestSha256: 'ab'.repeat(32),
+  hasPages: false,
   trust: undefined,
 };
 const challenge = {

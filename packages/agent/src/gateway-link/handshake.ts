@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import {
+  CURSOR_FEATURE,
   DATABASES_FEATURE,
   FLEET_FEATURE,
   parseChallenge,
@@ -20,6 +21,8 @@ export interface AgentIdentity {
   readonly audience: string;
   readonly maxInflight: number;
   readonly manifestSha256: string;
+  /** Whether an answer may have a cursor. */
+  readonly hasPages: boolean;
   /** Whether tokens or the gateway identify callers, if the file asks; then only version 2, which transmits callers, will do. */
   readonly trust: 'token' | 'gateway' | undefined;
   /** The service whose calls it accepts, if its file names one. */
@@ -42,7 +45,7 @@ export function sayHello(identity: AgentIdentity, nonce: Uint8Array): Buffer {
     manifest_sha256: identity.manifestSha256,
     audience: identity.audience,
     ...(identity.trust === undefined ? {} : { identity: identity.trust }),
-    features: [FLEET_FEATURE, DATABASES_FEATURE],
+    features: [FLEET_FEATURE, DATABASES_FEATURE, ...(identity.hasPages ? [CURSOR_FEATURE] : [])],
     ...(identity.service === undefined ? {} : { service: identity.service }),
   };
   return Buffer.from(JSON.stringify(hello));
@@ -53,6 +56,7 @@ export interface Agreed {
   readonly version: ProtocolVersion;
   readonly hasFleet: boolean;
   readonly hasDatabases: boolean;
+  readonly hasCursors: boolean;
 }
 
 /** Throws ProtocolError if the gateway chose a version that was not offered. */
@@ -66,6 +70,7 @@ export function readChallenge(challengeBytes: Uint8Array, identity: AgentIdentit
     version,
     hasFleet: has(FLEET_FEATURE),
     hasDatabases: has(DATABASES_FEATURE),
+    hasCursors: has(CURSOR_FEATURE),
   };
 }
 

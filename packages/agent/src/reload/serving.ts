@@ -70,12 +70,13 @@ export function createServing(options: ServingOptions): Serving {
   let formerRestarts = 0;
   let closed = false;
 
-  function offerOf({ served }: PreparedSet, { runtime, databases }: AgentConfig): Offered {
+  function offerOf({ served }: PreparedSet, { runtime, databases, capabilities }: AgentConfig): Offered {
     const ofOne = runtime.maxConcurrentRequests + runtime.queueSize;
     const offered: Offered = {
       served,
       manifestSha256: createHash('sha256').update(served.description).digest('hex'),
       maxInflight: Math.min(ofOne * Object.keys(databases).length, MAX_INFLIGHT_MAX),
+      hasPages: capabilities.some(({ clauses }) => clauses?.hasPages === true),
       handle: options.handlerOf(() => offered.served),
     };
     return offered;

@@ -26,6 +26,7 @@ export function openGatewayLinks({
       keyId: agentKeyId(rawPublicKey(privateKey)),
       privateKey,
       maxInflight: offer.maxInflight,
+      hasPages: offer.hasPages,
       manifestSha256: offer.manifestSha256,
       trust: identity?.trust,
       ...(serviceId === undefined ? {} : { service: serviceId }),

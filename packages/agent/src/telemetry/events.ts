@@ -39,6 +39,10 @@ export type AgentEvent =
   | KeysEvent
   /** An enum has other labels than at the start; the schema that callers see still has the old ones. */
   | { readonly event: 'labels_changed'; readonly capability: string; readonly params: string }
+  /** A call has failed: the border of its page lies between rows that are equal in these fields. */
+  | { readonly event: 'paging_tie'; readonly capability: string; readonly fields: string }
+  /** An answer that was cut has no `next`: its cursor would be longer than callers may send. */
+  | { readonly event: 'cursor_too_long'; readonly capability: string; readonly bytes: number }
   /** Its calls have their own transactions from now on, since a relation that it reads has changed: see `SharingEnded`. */
   | { readonly event: 'sharing_ended'; readonly capability: string }
   /** After that: it has been verified again, and its calls may share transactions. */

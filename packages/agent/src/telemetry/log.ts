@@ -118,6 +118,8 @@ export function levelOf(event: AgentEvent): 'info' | 'warn' | 'error' {
     case 'links_short':
     case 'keys_fetch_failed':
     case 'labels_changed':
+    case 'paging_tie':
+    case 'cursor_too_long':
     case 'sharing_ended':
     case 'drift':
     case 'startup_warning':

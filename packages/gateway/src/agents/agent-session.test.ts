@@ -558,3 +558,40 @@ test('an agent with the feature tells of its databases, and what it told last co
   expect(agent.session.databases).toEqual(ready);
   expect(told).toEqual([away, ready]);
 });
+
+test('I53: a cursor that comes before its result belongs to it', () => {
+  const agent = agentByHand(createResultBudget(1), 2, { features: ['cursor'] });
+  opened.push(agent);
+  const [first, second] = [call(agent), call(agent)];
+  agent.say({ type: 'cursor', id: 2, cursor: 'YQ' }, smallResult(1), smallResult(2));
+  expect(first.outcomes[0]).not.toHaveProperty('cursor');
+  expect(second.outcomes).toMatchObject([{ kind: 'result', cursor: 'YQ' }]);
+  // The call may have been cancelled meanwhile.
+  const third = call(agent);
+  third.cancel();
+  agent.say({ type: 'cursor', id: 3, cursor: 'YQ' });
+  expect(agent.closedWith()).toBeUndefined();
+});
+
+test.each<[what: string, frames: readonly Frame[], features?: readonly string[]]>([
+  ['without the feature', [{ type: 'cursor', id: 1, cursor: 'a' }], []],
+  [
+    'twice',
+    [
+      { type: 'cursor', id: 1, cursor: 'a' },
+      { type: 'cursor', id: 1, cursor: 'a' },
+    ],
+  ],
+  ['of a call that was never made', [{ type: 'cursor', id: 9, cursor: 'a' }]],
+  [
+    'after its result has begun',
+    [resultHead(1, 200_000, Buffer.alloc(10)), { type: 'cursor', id: 1, cursor: 'a' }],
+  ],
+  ['before an error', [{ type: 'cursor', id: 1, cursor: 'a' }, busy(1)]],
+])('I53: a cursor %s closes the link', (_what, frames, features = ['cursor']) => {
+  const agent = agentByHand(createResultBudget(RESULT_MAX_BYTES), 1, { features });
+  opened.push(agent);
+  call(agent);
+  for (const frame of frames) agent.say(frame);
+  expect(agent.closedWith()).toBe(CLOSE.protocol_error);
+});

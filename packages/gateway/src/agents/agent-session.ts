@@ -1,6 +1,7 @@
 import {
   CALL_ID_MAX,
   CLOSE,
+  CURSOR_FEATURE,
   DATABASES_FEATURE,
   DESCRIBE_CAPABILITY,
   FLEET_FEATURE,
@@ -12,6 +13,7 @@ import {
   type Body,
   type CloseCode,
   type DatabaseState,
+  type CursorFrame,
   type DataFrame,
   type Description,
   type ErrorFrame,
@@ -88,6 +90,8 @@ interface PendingCall {
   readonly principal: string;
   readonly settle: (outcome: AgentOutcome) => void;
   result: IncomingResult | undefined;
+  /** What has come before its result. */
+  cursor: string | undefined;
   /** For a call of another process, instead of `result`. */
   readonly relay: AnswerRelay | undefined;
   /** For the call that asks for the description: throws ProtocolError if it is too long. */
@@ -119,6 +123,7 @@ export function createSession(options: SessionOptions): AgentSession {
   let capabilities: ReadonlyMap<string, ManifestEntry> = new Map();
   let maxTokenAge: number | undefined;
   const tellsOfDatabases = options.features.includes(DATABASES_FEATURE);
+  const givesCursors = options.features.includes(CURSOR_FEATURE);
   let databases: readonly DatabaseState[] | undefined = tellsOfDatabases ? [] : undefined;
   let toldOfDatabases: (databases: readonly DatabaseState[]) => void = NOTHING;
   let lastId = 0;
@@ -158,7 +163,7 @@ export function createSession(options: SessionOptions): AgentSession {
     }
     const { capability, timeoutMs, metadata, params, principal } = request;
     options.link().sendQueue.sendBody({ type: 'request', id, capability, timeoutMs, metadata }, params);
-    pending.add(id, { principal, settle: settleCall, result: undefined, relay, admit });
+    pending.add(id, { principal, settle: settleCall, result: undefined, cursor: undefined, relay, admit });
     return id;
   }
 
@@ -181,7 +186,7 @@ export function createSession(options: SessionOptions): AgentSession {
       return;
     }
     if (frame.fin) {
-      settle(frame.id, call, completed(frame, [frame.rows], NOTHING));
+      settle(frame.id, call, completed(frame, [frame.rows], NOTHING, call.cursor));
       return;
     }
     const body = receiveBody(frame.rowsLength);
@@ -220,11 +225,20 @@ export function createSession(options: SessionOptions): AgentSession {
     if (head.rowsLength - body.missing + bytes.length > creditBytes) {
       throw new ProtocolError('more of a result than was granted');
     }
-    if (body.add(bytes, fin)) settle(id, call, completed(head, body.pieces, release));
+    if (body.add(bytes, fin)) settle(id, call, completed(head, body.pieces, release, call.cursor));
     else giveCredit(call.result);
   }
 
+  function onCursor({ id, cursor }: CursorFrame, call: PendingCall): void {
+    if (!givesCursors) throw new ProtocolError('cursor frame without its feature');
+    if (answerBegun(call)) throw new ProtocolError('cursor after the beginning of its result');
+    if (call.cursor !== undefined) throw new ProtocolError('second cursor for one call');
+    call.cursor = cursor;
+    call.relay?.addCursor({ type: 'cursor', id, cursor });
+  }
+
   function onError(frame: ErrorFrame, call: PendingCall): void {
+    if (call.cursor !== undefined && !answerBegun(call)) throw new ProtocolError('error after a cursor');
     if (frame.code === 'AGENT_DATABASE_UNAVAILABLE' && !tellsOfDatabases)
       throw new ProtocolError('error code without its feature');
     call.result?.release();
@@ -267,6 +281,8 @@ export function createSession(options: SessionOptions): AgentSession {
         return onData(frame, call);
       case 'error':
         return onError(frame, call);
+      case 'cursor':
+        return onCursor(frame, call);
     }
   }
 
@@ -367,8 +383,14 @@ function answerBegun({ result, relay }: PendingCall): boolean {
   return result !== undefined || relay?.begun === true;
 }
 
-function completed(head: ResultFrame, rows: readonly Uint8Array[], release: () => void): AgentResult {
-  return { kind: 'result', rows, count: head.count, truncated: head.truncated, release };
+function completed(
+  { count, truncated }: ResultFrame,
+  rows: readonly Uint8Array[],
+  release: () => void,
+  cursor: string | undefined,
+): AgentResult {
+  const result = { kind: 'result', rows, count, truncated, release } as const;
+  return cursor === undefined ? result : { ...result, cursor };
 }
 
 export function badDescription(reason: string): ProtocolError {

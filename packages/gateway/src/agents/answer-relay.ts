@@ -1,10 +1,18 @@
-import { INITIAL_CREDIT_BYTES, ProtocolError, type DataFrame, type ResultFrame } from '@svc/protocol';
+import {
+  INITIAL_CREDIT_BYTES,
+  ProtocolError,
+  type CursorFrame,
+  type DataFrame,
+  type ResultFrame,
+} from '@svc/protocol';
 import type { AgentOutcome, AgentResult } from './callable-link.ts';
 
 /** Receives the answer to a call of another process. */
 export interface RelayedAnswer {
   /** The next frame of the result, with the id that the call has at the agent. */
   forward(frame: ResultFrame | DataFrame): void;
+  /** Called before `forward`, if at all. */
+  cursor(frame: CursorFrame): void;
   /** Called instead of `forward`, or in place of the rest of the result. */
   fail(outcome: Exclude<AgentOutcome, AgentResult>): void;
 }
@@ -15,6 +23,7 @@ export interface AnswerRelay {
   readonly begun: boolean;
   /** Returns whether it was the last frame. */
   add(frame: ResultFrame | DataFrame): boolean;
+  addCursor(frame: CursorFrame): void;
   /** The agent may send so many bytes more. */
   grant(bytes: number): void;
 }
@@ -47,6 +56,7 @@ export function createAnswerRelay(answer: RelayedAnswer): AnswerRelay {
       answer.forward(frame);
       return frame.fin;
     },
+    addCursor: (frame) => answer.cursor(frame),
     grant(bytes) {
       credit += bytes;
     },

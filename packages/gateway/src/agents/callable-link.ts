@@ -63,6 +63,8 @@ export interface AgentResult {
   readonly rows: readonly Uint8Array[];
   readonly count: number;
   readonly truncated: boolean;
+  /** By which a call goes on after the last row; absent if it has no pages or is not cut. */
+  readonly cursor?: string;
   /** Gives the memory of the rows back to the budget; must be called after their delivery. */
   readonly release: () => void;
 }

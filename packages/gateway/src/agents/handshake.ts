@@ -1,6 +1,7 @@
 import {
   audienceMatches,
   CLOSE,
+  CURSOR_FEATURE,
   DATABASES_FEATURE,
   FLEET_FEATURE,
   isLoopbackHost,
@@ -48,7 +49,7 @@ export interface HelloAccepted {
 }
 
 /** What this gateway can do beyond its versions. */
-const FEATURES: readonly string[] = [FLEET_FEATURE, DATABASES_FEATURE];
+const FEATURES: readonly string[] = [FLEET_FEATURE, DATABASES_FEATURE, CURSOR_FEATURE];
 
 /** Throws ProtocolError. `nonce` is 32 fresh random bytes, used for this socket only. */
 export function answerHello(

@@ -132,6 +132,8 @@ export function createCallCapability(
       }
 
       function answered(agent: CallableLink, result: AgentResult): Step {
+        if (result.cursor !== undefined)
+          return { to: 'answer', result: { ...result, next: JSON.stringify({ cursor: result.cursor }) } };
         const paging = result.truncated ? agent.capability(capability)?.paging : undefined;
         return { to: 'answer', result: paging === undefined ? result : withNext(result, paging) };
       }

@@ -68,6 +68,11 @@ export const arbitraryFrames: { readonly [T in Frame['type']]: fc.Arbitrary<Fram
     replicaCount: fc.integer({ min: 1, max: UINT32_MAX }),
     linksPerReplica: fc.integer({ min: 1, max: UINT32_MAX }),
   }),
+  cursor: fc.record({
+    type: fc.constant('cursor'),
+    id: callId,
+    cursor: text(80).filter((cursor) => cursor !== ''),
+  }),
   databases: fc.record({
     type: fc.constant('databases'),
     databases: fc.uniqueArray(

@@ -1,6 +1,7 @@
 import { isAgentErrorCode } from '../rules/errors.ts';
 import { ProtocolError } from '../rules/close-code.ts';
 import {
+  CURSOR_MAX_BYTES,
   DATABASES_MAX,
   ERROR_MESSAGE_MAX_BYTES,
   FRAME_HEADER_BYTES,
@@ -92,6 +93,11 @@ function decodeFrame(message: Buffer, at: number, end: number, version: Protocol
       if (replicaCount === 0 || linksPerReplica === 0) throw new ProtocolError('fleet frame counts nothing');
       return { type: 'fleet', replicaCount, linksPerReplica };
     }
+    case TYPE.cursor:
+      allowFlags(flags, 0);
+      if (payload.length === 0) throw new ProtocolError('cursor frame is empty');
+      if (payload.length > CURSOR_MAX_BYTES) throw new ProtocolError('cursor is too long');
+      return { type: 'cursor', id, cursor: text(payload, 0, payload.length) };
     case TYPE.databases:
       allowFlags(flags, 0);
       return { type: 'databases', databases: decodeDatabases(payload) };

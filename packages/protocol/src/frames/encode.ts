@@ -1,5 +1,6 @@
 import { isAgentErrorCode } from '../rules/errors.ts';
 import {
+  CURSOR_MAX_BYTES,
   DATABASES_MAX,
   ERROR_MESSAGE_MAX_BYTES,
   FRAME_HEADER_BYTES,
@@ -66,6 +67,13 @@ export function encodeFrame(frame: Frame, version: ProtocolVersion = 2): Buffer 
       const buffer = allocateFor(TYPE.fleet, 0, 0, 8);
       buffer.writeUInt32BE(frame.replicaCount, FRAME_HEADER_BYTES);
       buffer.writeUInt32BE(frame.linksPerReplica, FRAME_HEADER_BYTES + 4);
+      return buffer;
+    }
+    case 'cursor': {
+      const cursor = Buffer.from(frame.cursor, 'utf8');
+      checkBound('cursor', cursor.length, CURSOR_MAX_BYTES);
+      const buffer = allocateFor(TYPE.cursor, 0, frame.id, cursor.length);
+      buffer.set(cursor, FRAME_HEADER_BYTES);
       return buffer;
     }
     case 'databases': {

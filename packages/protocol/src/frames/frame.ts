@@ -11,7 +11,8 @@ export type Frame =
   | { readonly type: 'ping' | 'pong'; readonly token: number }
   | { readonly type: 'go_away'; readonly reason: string }
   | FleetFrame
-  | DatabasesFrame;
+  | DatabasesFrame
+  | CursorFrame;
 
 /** Gateway to agent: run a capability. `params` is the first piece of `paramsLength` bytes. */
 export interface RequestFrame {
@@ -65,6 +66,13 @@ export interface FleetFrame {
 export interface DatabasesFrame {
   readonly type: 'databases';
   readonly databases: readonly DatabaseState[];
+}
+
+/** Agent to gateway, before `result`, if both have agreed on the feature `cursor`: what continues after its last row. */
+export interface CursorFrame {
+  readonly type: 'cursor';
+  readonly id: number;
+  readonly cursor: string;
 }
 
 export const DATABASE_STATES = ['ready', 'away', 'refused'] as const;

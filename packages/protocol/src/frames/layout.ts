@@ -13,6 +13,7 @@ export const TYPE = {
   go_away: 9,
   fleet: 10,
   databases: 12,
+  cursor: 13,
 } as const;
 
 /** Second byte of a frame; a bit that its type does not define is a protocol error. */

@@ -47,6 +47,9 @@ export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number];
 export const FLEET_FEATURE = 'fleet';
 /** Of `features`: how databases are is told to the gateway, and calls fail with AGENT_DATABASE_UNAVAILABLE. */
 export const DATABASES_FEATURE = 'databases';
+/** Of `features`: an answer that was cut may have a cursor, by which a call goes on after its last row. */
+export const CURSOR_FEATURE = 'cursor';
+export const CURSOR_MAX_BYTES = 8192;
 /** The most databases that one frame tells of. */
 export const DATABASES_MAX = 1000;
 /** The only database of an agent whose file gives it no name. */

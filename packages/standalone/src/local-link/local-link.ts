@@ -57,7 +57,12 @@ export function createLocalLink(options: LocalLinkOptions): LocalLink {
       if (outcome.kind === 'result') outcome.release();
       return;
     }
-    end(id, call, outcome.kind === 'result' ? { ...outcome, rows: [outcome.rows] } : outcome);
+    if (outcome.kind === 'error') {
+      end(id, call, outcome);
+      return;
+    }
+    const { rows, cursor, ...result } = outcome;
+    end(id, call, { ...result, rows: [rows], ...(cursor === undefined ? {} : { cursor }) });
   }
 
   function end(id: number, { settle }: Pending, outcome: AgentOutcome): void {

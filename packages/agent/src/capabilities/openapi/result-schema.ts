@@ -3,8 +3,8 @@ import { TEXT_FORMATS, type Capability, type ResultField, type ResultType } from
 type Schema = Readonly<Record<string, unknown>>;
 
 /** The JSON Schema of the answer to a call: exactly the listed fields, all of them in every row. */
-export function resultSchema(capability: Pick<Capability, 'name' | 'result' | 'paging'>): Schema {
-  const { name, result: fields, paging } = capability;
+export function resultSchema(capability: Pick<Capability, 'name' | 'result' | 'paging' | 'clauses'>): Schema {
+  const { name, result: fields, paging, clauses } = capability;
   return {
     title: typeTitle(name, 'Result'),
     type: 'object',
@@ -26,6 +26,7 @@ export function resultSchema(capability: Pick<Capability, 'name' | 'result' | 'p
         description: 'Present when rows were left out because of a cap.',
       },
       ...(paging === undefined ? {} : { next: nextSchema(paging, fields) }),
+      ...(clauses?.hasPages === true ? { next: CURSOR_SCHEMA } : {}),
     },
     required: ['rows', 'count'],
     additionalProperties: false,
@@ -49,6 +50,15 @@ function nextSchema(paging: Readonly<Record<string, string>>, fields: readonly R
     additionalProperties: false,
   };
 }
+
+const CURSOR_SCHEMA: Schema = {
+  type: 'object',
+  description:
+    'Present when rows were left out: the same call with this parameter goes on after the last row.',
+  properties: { cursor: { type: 'string' } },
+  required: ['cursor'],
+  additionalProperties: false,
+};
 
 function fieldSchema({ type, format, nullable, description }: ResultField): Schema {
   const { type: jsonType, ...rules } = typeRules(type);

@@ -1,6 +1,7 @@
 import { MAX_INFLIGHT_MAX } from '@svc/protocol';
 import { RUNTIME_DEFAULTS } from '../capability-file.ts';
 import { checkDatabases } from './check-databases.ts';
+import { checkClauses } from './check-clauses.ts';
 import { checkIdentity, checkPinned } from './check-identity.ts';
 import { checkExamples } from './check-examples.ts';
 
@@ -59,6 +60,7 @@ export function checkFile(root: unknown, faults: FaultLog): readonly string[] {
     checkEach(root, [...path, 'result'], checkResultField, faults);
     checkExamples(root, path, faults);
     checkPaging(root, path, faults);
+    checkClauses(root, path, faults);
   }
   return warnings;
 }

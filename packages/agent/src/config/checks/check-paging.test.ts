@@ -54,7 +54,7 @@ describe('paging', { tags: ['capability:paging'] }, () => {
     ],
     ['{ after: 1 }', '16:22 capabilities.list.paging.after: must be text: put it in quotes'],
     ['{}', '16:5 capabilities.list.paging: must have at least 1 entry'],
-    ['after', '16:13 capabilities.list.paging: must be a mapping'],
+    ['5', expect.stringMatching(/^16:13 capabilities.list.paging: /)],
   ])('refuses %s', (paging, fault) => {
     expect(faultLines(load(fileWith(paging)))).toEqual([fault]);
   });

@@ -68,6 +68,9 @@ export const paramSchema: JsonSchema = section('A parameter.', ['type'], {
     errorMessage:
       'must be a property of who calls, such as `principal.subject`, `principal.issuer`, `principal.client_id`, `principal.key_name` or `principal.claims.org_id`',
   },
+  filter: filledText(
+    'A condition that uses the parameter, as in `customer_id = :customer`. It is in the statement, at `{filters}`, only when the parameter has a value.',
+  ),
   ...constraints,
   items: itemsSchema,
   minItems: count('Least number of items (array).', 0, LARGEST),
@@ -194,14 +197,30 @@ export const capabilitySchema: JsonSchema = section(
       minProperties: 1,
     },
     examples: examplesSection,
+    sort: {
+      ...named(
+        'The orders that callers choose of with the parameter `sort`, the first by default: names, each with one to four of `FIELD [asc|desc] [nulls first|last]`, as in `{ newest: issued_on desc }`. Fields are those of `result`.',
+        '^[a-z][a-z0-9_]{0,31}$',
+        'this is no name of an order: use 1 to 32 lower-case letters, digits and `_`, beginning with a letter',
+        filledText('One to four fields of `result`, as in `issued_on desc, id`.'),
+      ),
+      minProperties: 1,
+      maxProperties: 16,
+    },
     paging: {
       ...named(
-        'How callers continue after a cap cut the rows: parameters by name, each with the field of the last row that gives its value, as in `{ after: id }`. A cut answer then has these parameters in `next`.',
+        'How callers continue after a cap cut the rows. A field, or a list of up to four, that no two rows share: a cut answer then has `next` with a `cursor`. Or parameters by name, each with the field of the last row that gives its value, as in `{ after: id }`: a cut answer then has these parameters in `next`.',
         PARAM_NAME_PATTERN,
         PARAM_NAME_MESSAGE,
         filledText('Field of `result`, of the type of the parameter.'),
       ),
+      type: ['object', 'string', 'array'],
       minProperties: 1,
+      minLength: 1,
+      items: filledText('Field of `result`.'),
+      minItems: 1,
+      maxItems: 4,
+      uniqueItems: true,
     },
   },
 );

@@ -20,6 +20,8 @@ export interface Driver {
   readonly systemName: string;
   /** Whether `policy.allow_foreign_tables` means anything to it. */
   readonly hasForeignTables?: true;
+  /** Whether it assembles statements: `filter`, `sort`, and `paging` by fields. */
+  readonly hasClauses?: true;
   /** Keys that the section must give, either as text or as a file named by the same key with `_file` at its end. */
   readonly secrets: readonly string[];
   /** Keys of the section that name a file of PEM certificates. */
@@ -257,4 +259,6 @@ export interface QueryResult {
   readonly rows: Uint8Array;
   readonly count: number;
   readonly truncated: boolean;
+  /** By which a call goes on after the last row; absent if it has no pages or is not cut. */
+  readonly cursor?: string;
 }

@@ -11,6 +11,8 @@ export type DatabaseErrorKind =
   | 'invalid_params'
   /** The database does not accept a value taken from the caller's identity. */
   | 'invalid_principal'
+  /** The border of a page lies between rows that the database holds for equal: `message` has the fields. */
+  | 'tied'
   | 'failed';
 
 export interface DatabaseErrorOptions extends ErrorOptions {

@@ -1,12 +1,13 @@
 import type { Fault } from '../../capabilities/fault.ts';
 import type { Verifier } from '../driver/driver.ts';
+import { plainCapabilities, unordered } from '../clauses/compose.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config/config.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
 import { createPool, ping } from './connect.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { showPlan } from './verify/plan-statement.ts';
-import { readCapabilities } from './verify/statement/read-statement.ts';
+import { readCapabilities } from './verify/readable-capabilities.ts';
 import { bodyWarnings } from './verify/grants/body-warnings.ts';
 import { foreignTableWarnings } from './verify/functions/foreign-tables.ts';
 import { relationKeys } from './verify/relation-keys.ts';
@@ -20,29 +21,33 @@ import { constantKeyWarnings, rowCountWarnings } from './verify/parameter-warnin
 
 export const verifier: Verifier = {
   readStatements: readCapabilities,
-  findWarnings: async (capabilities) => [
-    ...(await rowCountWarnings(capabilities)),
-    ...(await constantKeyWarnings(capabilities)),
-  ],
-  findUnordered: (capabilities) => unorderedStatements(capabilities),
+  findWarnings: async (capabilities) => {
+    const plain = plainCapabilities(capabilities);
+    return [...(await rowCountWarnings(plain)), ...(await constantKeyWarnings(plain))];
+  },
+  findUnordered: (capabilities) => unorderedStatements(unordered(capabilities)),
   open(config: PostgresConfig) {
     const pool = createPool(config);
     return {
       ping: () => ping(pool),
       verify: (capabilities) => verifyCapabilities(pool, capabilities, config.transactions),
-      findWarnings: async (capabilities) => [
-        ...(await serverWarnings(pool)),
-        ...(await viewWarnings(pool, capabilities)),
-        ...(await foreignTableWarnings(pool, capabilities)),
-        ...(await bodyWarnings(pool, capabilities)),
-      ],
+      async findWarnings(capabilities) {
+        const plain = plainCapabilities(capabilities);
+        return [
+          ...(await serverWarnings(pool)),
+          ...(await viewWarnings(pool, plain)),
+          ...(await foreignTableWarnings(pool, plain)),
+          ...(await bodyWarnings(pool, plain)),
+        ];
+      },
       async findUnordered(capabilities) {
-        return unorderedStatements(capabilities, await relationKeys(pool, capabilities));
+        const asked = unordered(capabilities);
+        return unorderedStatements(asked, await relationKeys(pool, asked));
       },
       describe: (name, sql) => describeStatement(pool, name, sql),
       plan: (prepared: PreparedQuery) => showPlan(pool, prepared),
-      auditAccount: (capabilities) => auditAccount(pool, capabilities),
-      describeAccount: (capabilities) => describeAccount(pool, capabilities),
+      auditAccount: (capabilities) => auditAccount(pool, plainCapabilities(capabilities)),
+      describeAccount: (capabilities) => describeAccount(pool, plainCapabilities(capabilities)),
       close: () => pool.close(),
     };
   },

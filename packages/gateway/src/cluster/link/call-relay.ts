@@ -118,6 +118,7 @@ export function createCallRelay({ link, sessionOf, arriving, now }: CallRelayOpt
           if (isOver) calls.delete(id);
           control(withId(frame, id));
         },
+        cursor: ({ cursor }) => control({ type: 'cursor', id, cursor }),
         fail(outcome) {
           isOver = true;
           fail(id, outcome);
@@ -143,6 +144,7 @@ export function createCallRelay({ link, sessionOf, arriving, now }: CallRelayOpt
         case 'error':
         case 'fleet':
         case 'databases':
+        case 'cursor':
         case 'go_away':
           throw new ProtocolError(`a sibling must not send ${frame.type}`, CLOSE.protocol_error);
         case 'data':

@@ -1,5 +1,12 @@
 import { createConnection } from 'node:net';
-import { createLink, DATABASES_FEATURE, localSocket, receiveMessages, type Link } from '@svc/protocol';
+import {
+  createLink,
+  CURSOR_FEATURE,
+  DATABASES_FEATURE,
+  localSocket,
+  receiveMessages,
+  type Link,
+} from '@svc/protocol';
 import { createSession, type AgentSession } from '../../agents/agent-session.ts';
 import type { ResultBudget } from '../../agents/result-budget.ts';
 
@@ -67,7 +74,7 @@ export function reachSibling(options: SiblingOptions): Sibling {
         instanceId: `worker-${worker}`,
         manifestSha256: '',
         // Some of its agents have the feature, so all answers of that kind are accepted.
-        features: [DATABASES_FEATURE],
+        features: [DATABASES_FEATURE, CURSOR_FEATURE],
         protocolVersion: LINK_VERSION,
         identity: undefined,
         // The sibling keeps the bound of each of its agents.

@@ -3,6 +3,7 @@ import { serialize } from 'pg-protocol';
 import { DatabaseError } from '../../driver/errors.ts';
 import { MESSAGE_MAX_BYTES } from '../../sessions/answer-bounds.ts';
 import type { MessageReader } from './message-reader.ts';
+import { PreparedStatements } from './prepared-statements.ts';
 import { shareTransaction } from './shared-transaction.ts';
 import { addMessages, type Rows, type Statement } from './statement.ts';
 import type { Unit, UnitResult } from './unit.ts';
@@ -12,7 +13,7 @@ import { sqlStateOf, UNKNOWN_STATEMENT } from './server-errors.ts';
 export interface PipelinedConnection {
   readonly client: pg.Client;
   readonly reader: MessageReader;
-  readonly prepared: Set<string>;
+  readonly prepared: PreparedStatements;
   /** What others may join until the end of the event-loop turn. */
   readonly outgoing: { batch: UnitBatch | undefined };
 }
@@ -37,7 +38,7 @@ const BATCH_MAX = 16;
 const BATCH_MS = 2;
 
 export function pipelinedConnection(client: pg.Client, reader: MessageReader): PipelinedConnection {
-  return { client, reader, prepared: new Set(), outgoing: { batch: undefined } };
+  return { client, reader, prepared: new PreparedStatements(), outgoing: { batch: undefined } };
 }
 
 /** Sends all units at once and resolves with how each ended, in order: see `send`. Never rejects. */
@@ -92,7 +93,7 @@ const ENDED = 'ROLLBACK';
 class UnitBatch extends pg.Query implements Batch {
   readonly #client: pg.Client;
   readonly #reader: MessageReader;
-  readonly #prepared: Set<string>;
+  readonly #prepared: PreparedStatements;
   #units: Unit[];
   #size = 1;
   #expectedMs: number;

@@ -1,11 +1,14 @@
 import type pg from 'pg';
 import { serialize } from 'pg-protocol';
+import type { PreparedStatements } from './prepared-statements.ts';
 
 export interface Statement {
   /** Prepared under this name once per connection; without one it is parsed each time. */
   readonly name?: string;
   readonly text: string;
   readonly values?: (string | null)[];
+  /** Whether it is one of many of its capability, of which the server keeps a few. */
+  readonly isAssembled?: boolean;
   /** The messages that run it, once it is prepared if it has a name: see `constantStatement`. */
   readonly bytes?: Buffer;
 }
@@ -27,8 +30,10 @@ export function constantStatement(text: string, name?: string): Statement {
 }
 
 /** Adds what runs it; what prepares it, too, unless the server is known to have it. */
-export function addMessages(messages: Buffer[], statement: Statement, prepared: ReadonlySet<string>): void {
+export function addMessages(messages: Buffer[], statement: Statement, prepared: PreparedStatements): void {
   const { name, text, values = [], bytes } = statement;
+  const leaving = statement.isAssembled === true && name !== undefined ? prepared.use(name) : undefined;
+  if (leaving !== undefined) messages.push(serialize.close({ type: 'S', name: leaving }));
   const isReady = name !== undefined && prepared.has(name);
   if (!isReady && (name !== undefined || bytes === undefined)) {
     // The server may have it from before an error, or from another client of a pooler.

@@ -19,6 +19,7 @@ export const OID = {
   time: 1083,
   timestamp: 1114,
   timestamptz: 1184,
+  interval: 1186,
   timetz: 1266,
   numeric: 1700,
   record: 2249,

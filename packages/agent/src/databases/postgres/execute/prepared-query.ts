@@ -1,4 +1,5 @@
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
+import type { AssembledText, Part } from '../../clauses/parts.ts';
 import type { GuardedRelation } from '../connection/unit.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { PreparedCapability } from '../../driver/driver.ts';
@@ -13,6 +14,51 @@ export interface PreparedQuery extends PreparedCapability {
   /** With `$1`, `$2`, ... of their own. */
   readonly probes: readonly ValueProbe[];
   readonly limits: CapabilityLimits;
+  /** Absent if its statement is always the same; else `own` is the one with all filters, in the first order. */
+  readonly assembled?: AssembledQuery;
+}
+
+/** A finite set of statements, each made of verified parts. Indices are those in `params`. */
+export interface AssembledQuery {
+  readonly filters: readonly AssembledFilter[];
+  /** How many rows are expected without filters. */
+  readonly rows: number;
+  /** One without a name if callers have no choice. */
+  readonly orders: readonly AssembledOrder[];
+}
+
+interface AssembledFilter {
+  readonly param: number;
+  /** Whether it stands in every statement. */
+  readonly stands: boolean;
+  /** How many rows are expected with it alone. */
+  readonly rows: number;
+}
+
+export interface AssembledOrder {
+  readonly name: string;
+  readonly first: AssembledStatements;
+  readonly pages?: AssembledPages;
+}
+
+export interface AssembledPages {
+  readonly next: AssembledStatements;
+  /** The condition by which of the values of the cursor are null, one character each: `n` for null, `v` for a value. */
+  readonly conditions: Readonly<Record<string, readonly Part[]>>;
+  /** The fields of the order. */
+  readonly fields: readonly string[];
+  /** The terms with their types: a cursor of others does not belong to it. */
+  readonly terms: string;
+}
+
+export interface AssembledStatements {
+  readonly own: AssembledForms;
+  readonly shared?: AssembledForms;
+}
+
+export interface AssembledForms {
+  readonly filters: readonly (readonly Part[])[];
+  readonly forms: Readonly<Partial<Record<ResultForm, AssembledText>>>;
 }
 
 /** What is sent in each form: see `wrapSelect`. */
@@ -52,6 +98,8 @@ export interface BoundParam {
   /** What the SQL takes instead of the declared type. */
   readonly type?: ServerType;
   readonly written: readonly WrittenCast[];
+  /** If it is a value of the cursor: which. */
+  readonly ofCursor?: number;
 }
 
 export interface WrittenCast {

@@ -61,12 +61,17 @@ export class Forms {
 
 type Value = string | null | undefined;
 
+/** An answer, and the values of its last row by which it is ordered, if it was cut and has pages. */
+export interface FormResult extends QueryResult {
+  readonly last?: readonly (string | null)[];
+}
+
 /** Undefined if the result does not fit into the form `few` or `whole`, or lacks a value that must be there. */
 export function resultOf(
   result: Rows | undefined,
   form: ResultForm,
   limits: CapabilityLimits,
-): QueryResult | undefined {
+): FormResult | undefined {
   if (form === 'few') return fewOf(result, limits);
   const row = result?.rows.length === 1 ? result.rows[0] : undefined;
   if (row === undefined) throw new DatabaseError('failed', 'the database gave no answer row');
@@ -74,7 +79,7 @@ export function resultOf(
     const [count, rows] = row;
     return rows === null && count !== '0' ? undefined : listed(count, rows, undefined, false);
   }
-  const [count, more, oversized, rows, missing] = row;
+  const [count, more, oversized, rows, missing, isTied, ...last] = row;
   const truncated = more === 't';
   if (oversized === 't') {
     throw new DatabaseError('too_large', `one row alone is longer than max_bytes (${limits.maxBytes})`);
@@ -85,7 +90,11 @@ export function resultOf(
       Number(count) === limits.maxRows ? ['max_rows', limits.maxRows] : ['max_bytes', limits.maxBytes];
     throw new DatabaseError('too_large', `more than ${cap} (${most}), and on_limit is error`);
   }
-  return listed(count, rows, missing, truncated);
+  const answer = listed(count, rows, missing, truncated);
+  if (!truncated || last.length === 0) return answer;
+  if (isTied === 't')
+    throw new DatabaseError('tied', 'two rows are equal in all that the rows are ordered by');
+  return { ...answer, last };
 }
 
 /** The statement that also gives back locks ends with a row that has an empty text. */

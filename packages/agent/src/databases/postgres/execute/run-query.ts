@@ -1,6 +1,6 @@
 import type { Param } from '../../../capabilities/model.ts';
 import { DatabaseError } from '../../driver/errors.ts';
-import type { Query, QueryCall, QueryResult } from '../../driver/driver.ts';
+import type { Query, QueryCall } from '../../driver/driver.ts';
 import { faultError } from '../../sql/probes/fault-error.ts';
 import { watchLabels } from './changed-labels.ts';
 import {
@@ -21,8 +21,10 @@ import type { DatabaseSession } from '../connection/database-session.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { SharingQuery, type SharedCall } from '../pool/shared-calls.ts';
 import { bindValue } from './bind-values.ts';
-import type { BoundParam, PreparedQuery } from './prepared-query.ts';
-import { Forms, resultOf, type FormStatement } from './result-forms.ts';
+import { LruMap } from '../../clauses/lru-map.ts';
+import { assembledQuery, choose, cursorOf, FOREIGN_CURSOR } from './assembled-queries.ts';
+import type { AssembledQuery, BoundParam, PreparedQuery } from './prepared-query.ts';
+import { Forms, resultOf, type FormResult, type FormStatement } from './result-forms.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
 import type { TimeLimit } from '../../sessions/wait-queue.ts';
 import { requireSigned } from '../../sql/signed-integer.ts';
@@ -43,13 +45,46 @@ const CHANGED_HINT =
   'the database may have changed since the agent started: `svc-agent check` says what, then restart the agent';
 
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
-  const { capability, shared } = verified;
+  const { capability, shared, assembled } = verified;
   const sharing = shared && new SharingQuery(pool.sharedCalls, capability, shared);
-  const query = { pool, verified, forms: new Forms(verified), latencies: new LatencyByCaller(), sharing };
-  const changedLabels = watchLabels(pool, verified.capability, verified.params);
+  const runnable = (prepared: PreparedQuery): RunnableQuery => ({
+    pool,
+    verified: prepared,
+    forms: new Forms(prepared),
+    latencies: new LatencyByCaller(),
+    sharing,
+    isAssembled: assembled !== undefined,
+  });
+  const changedLabels = watchLabels(pool, capability, verified.params);
+  const query = runnable(verified);
   return {
-    run: (call) => new Run(query, call).run(),
+    run:
+      assembled === undefined
+        ? (call) => new Run(query, call).run()
+        : runAssembled(verified, assembled, runnable),
     ...(changedLabels === undefined ? {} : { changedLabels }),
+  };
+}
+
+/** So many statements of a capability are kept assembled, each with what is known of how it runs. */
+const ASSEMBLED_MAX = 128;
+
+function runAssembled(
+  verified: PreparedQuery,
+  assembled: AssembledQuery,
+  runnable: (prepared: PreparedQuery) => RunnableQuery,
+): Query['run'] {
+  const kept = new LruMap<string, RunnableQuery>(ASSEMBLED_MAX);
+  return async (call) => {
+    const chosen = choose(verified, assembled, call.values);
+    const query = kept.get(chosen.key) ?? runnable(assembledQuery(verified, assembled, chosen));
+    kept.set(chosen.key, query);
+    const { last, ...result } = await new Run(query, call, chosen.after).run().catch((error: unknown) => {
+      const isTied = error instanceof DatabaseError && error.kind === 'tied';
+      throw isTied ? new DatabaseError('tied', chosen.order.pages?.fields.join(', ') ?? '') : error;
+    });
+    const cursor = cursorOf(chosen, last);
+    return cursor === undefined ? result : { ...result, cursor };
   };
 }
 
@@ -60,6 +95,7 @@ interface RunnableQuery {
   readonly latencies: LatencyByCaller;
   /** Undefined if each call has its own transaction. */
   readonly sharing: SharingQuery | undefined;
+  readonly isAssembled: boolean;
 }
 
 /** A call of a query, which may take several transactions. */
@@ -69,16 +105,19 @@ class Run {
   readonly #settings: Transaction['settings'];
   readonly #startedAt = performance.now();
   readonly #deadline: number;
+  /** The values of its cursor. */
+  readonly #after: readonly (string | null)[] | undefined;
 
-  constructor(query: RunnableQuery, call: QueryCall) {
+  constructor(query: RunnableQuery, call: QueryCall, after?: readonly (string | null)[]) {
     const { apiKeyName, requestId, caller } = call;
     this.#query = query;
     this.#call = call;
+    this.#after = after;
     this.#settings = { apiKeyName, capability: query.verified.capability, requestId, caller };
     this.#deadline = this.#startedAt + Math.min(call.timeoutMs, MAX_TIMEOUT_MS);
   }
 
-  async run(): Promise<QueryResult> {
+  async run(): Promise<FormResult> {
     const { pool, verified, forms, latencies } = this.#query;
     const { counts } = pool.sharedCalls;
     const { signal, share } = this.#call;
@@ -148,7 +187,8 @@ class Run {
     return Object.hasOwn(this.#call.values, name) ? this.#call.values[name] : undefined;
   }
 
-  #textOf({ param }: BoundParam): string | null {
+  #textOf({ param, ofCursor }: BoundParam): string | null {
+    if (ofCursor !== undefined) return this.#after?.[ofCursor] ?? null;
     return bindValue(param.schema, this.#valueOf(param.name));
   }
 
@@ -157,7 +197,8 @@ class Run {
     shortMs: number | undefined,
     blind: SharedCall | undefined,
   ): Transaction {
-    const statements = [{ name, text, values: blind?.statement.values ?? this.#texts() }];
+    const values = blind?.statement.values ?? this.#texts();
+    const statements = [{ name, text, values, isAssembled: this.#query.isAssembled }];
     const mostBytes = answerMaxBytes(this.#query.verified.limits.maxBytes);
     return { settings: this.#settings, statements, unlocks: true, mostBytes, shortMs, blind };
   }
@@ -168,7 +209,8 @@ class Run {
     { shared }: FormStatement,
   ): SharedCall | undefined {
     if (sharing === undefined || shared === undefined) return undefined;
-    return sharing.call(session, { ...shared, values: this.#texts() }, this.#deadline);
+    const statement = { ...shared, values: this.#texts(), isAssembled: this.#query.isAssembled };
+    return sharing.call(session, statement, this.#deadline);
   }
 
   #texts(): (string | null)[] {
@@ -190,7 +232,8 @@ class Run {
     }
     const given = done.begun ? this.#given() : { names: [], ofCaller: [] };
     const mistake = callersMistake(sqlState, given.names);
-    const advice = problems.length > 0 ? problems.map(({ text }) => text).join('; ') : mistake;
+    const texts = [...new Set(problems.map(({ text }) => text))];
+    const advice = problems.length > 0 ? texts.join('; ') : mistake;
     if (advice !== undefined) return new DatabaseError('invalid_params', nameOf(error), { advice, sqlState });
     const isPrincipals = callersMistake(sqlState, given.ofCaller) !== undefined;
     if (isPrincipals && given.names.length === 0) return principalRefused([], error);
@@ -209,7 +252,7 @@ class Run {
       this.#query.verified.params.flatMap(({ param }) =>
         (param.from !== undefined) === isOfCaller ? [param.name] : [],
       );
-    const names = namesOf(false);
+    const names = [...new Set(namesOf(false))];
     const given = names.filter((name) => (this.#valueOf(name) ?? null) !== null);
     return { names: given.length > 0 ? given : names, ofCaller: namesOf(true) };
   }
@@ -221,8 +264,9 @@ class Run {
     try {
       const { refused, complete } = await refusedValues(pool, this.#settings, values, this.#left(), failure);
       const problems = refused.flatMap(({ index, problem }) => {
-        const param = verified.params[index]?.param;
-        return param === undefined ? [] : [{ text: `${param.name}: ${problem}`, param }];
+        const { param, ofCursor } = verified.params[index] ?? {};
+        if (param === undefined) return [];
+        return [{ text: ofCursor === undefined ? `${param.name}: ${problem}` : FOREIGN_CURSOR, param }];
       });
       if (complete || problems.length === 0) return problems;
       return [...problems, { text: 'and perhaps others', param: undefined }];

@@ -125,7 +125,8 @@ export async function showPlan(
   pool: SessionPool,
   { capability, own: { prefix }, params }: PreparedQuery,
 ): Promise<readonly string[]> {
-  const statements = explain(prefix, params.length, 'format text');
+  const bound = params.filter(({ ofCursor }) => ofCursor === undefined);
+  const statements = explain(prefix, bound.length, 'format text');
   const { results } = await runOwnStatements(pool, { statements, capability, timeoutMs: STEP_TIMEOUT_MS });
   return (results[2]?.rows ?? []).map(([line]) => line ?? '');
 }

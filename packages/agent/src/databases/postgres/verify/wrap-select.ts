@@ -26,6 +26,17 @@ export interface Wrapping {
   readonly unlocks: boolean;
   /** Whether so few rows are expected that the time to plan counts. */
   readonly fewRows: boolean;
+  /** Whether the statement is assembled, so that the next call may have many rows. */
+  readonly isAssembled?: true;
+  /** What callers continue by; absent without pages. */
+  readonly border?: readonly BorderField[];
+}
+
+/** A field of an order, of which the form `prefix` gives the value in the last row. */
+export interface BorderField {
+  readonly name: string;
+  /** A text that the type takes for the same value whatever the settings of the session are. */
+  readonly toText: (value: string) => string;
 }
 
 /** Named with its schema: another operator of that name might stand earlier on the search path. */
@@ -45,7 +56,9 @@ const WHOLE_MAX_BYTES = 67_108_864;
  *   or has a null that must not be, or there are none).
  * - `prefix`: (number of rows given, whether some were left out, whether one alone is over the cap, the rows, the name of a
  *   field that is null and must not be). The rows are as many of the first as fit. Counting as it goes takes the server a
- *   third longer. The last column is there only if a field must not be null.
+ *   third longer. The last column is there only if a field must not be null, or if there are pages: then come whether the
+ *   first row that is left out is equal to the last one given in all that the rows are ordered by, and the texts of the
+ *   values of the last one.
  *
  * For `select id, title from film` with `max_rows: 100` and `max_bytes: 65536`, where `id` must not be null, this is sent
  * as `few` (the test of this file compares; here without the words `pg_catalog` and `operator`):
@@ -129,24 +142,37 @@ from (select ${row} as j from (select ${fieldsOf(columns, byType)} from ${source
 function prefix(source: string, wrapping: Wrapping): string {
   const { columns } = wrapping;
   const { maxRows, maxBytes } = wrapping.limits;
-  const byType = isByType(wrapping);
+  const { border = [] } = wrapping;
+  // The values of the border stand beside the fields, and must not get into the row.
+  const byType = border.length === 0 && isByType(wrapping);
   const row = byType ? ROW_BY_TYPE : joinedRow(columns, () => true);
   const nulls = columns.flatMap(({ name, nullable }) =>
     nullable ? [] : [`when ${isNull(name)} then ${quoteLiteral(name)}`],
   );
-  const missing = nulls.length === 0 ? '' : `, case ${nulls.join(' ')} end as missing`;
+  const none = border.length === 0 ? '' : ', null::pg_catalog.text as missing';
+  const missing = nulls.length === 0 ? none : `, case ${nulls.join(' ')} end as missing`;
   const size = `${lengthOf(wrapping)} operator(pg_catalog.+) 1`;
   // `size` is a row with the comma or bracket that follows it; `total` is the array up to there. A row that alone is too
   // long differs from a row that comes too late: what went before it would fit.
   const fits = `y.n ${AT_MOST} ${maxRows} and y.total ${AT_MOST} ${maxBytes}`;
   const alone = `y.n ${AT_MOST} ${maxRows} and (y.total operator(pg_catalog.-) y.size) ${AT_MOST} ${maxBytes} and y.size operator(pg_catalog.>=) ${maxBytes}`;
+  const edge = `filter (where y.n operator(pg_catalog.>) 1 and not (${fits}) and y.n operator(pg_catalog.-) 1 ${AT_MOST} ${maxRows} and (y.total operator(pg_catalog.-) y.size) ${AT_MOST} ${maxBytes})`;
+  const isTie = border.map(
+    (_, at) => `(y.k${at} operator(pg_catalog.=) y.p${at} or y.k${at} is null and y.p${at} is null)`,
+  );
+  const last = border.map(({ toText }, at) => `pg_catalog.min(${toText(`y.p${at}`)}) ${edge}`);
+  const borders =
+    border.length === 0 ? '' : `, pg_catalog.bool_or(${isTie.join(' and ')}) ${edge}, ${last.join(', ')}`;
+  const before = border.map((_, at) => `, pg_catalog.lag(x.k${at}) over w as p${at}`).join('');
+  const kept = border.map((_, at) => `, r."${at}" as k${at}`).join('');
+  const ordered = border.map(({ name }, at) => `, q.${quoteIdentifier(name)} as "${at}"`).join('');
   // The offset and the limit also keep the planner from building JSON several times.
   return `select ${counting(`count(*) filter (where ${fits})`, wrapping)},
  coalesce(pg_catalog.bool_or(not (${fits})), false),
  coalesce(pg_catalog.bool_or(${alone}), false),
- pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missing === '' ? '' : `, pg_catalog.min(y.missing) filter (where ${fits})`}
-from (select x.*, ${size} as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${size}) over w operator(pg_catalog.+) 1 as total
-from (select ${row} as j${missing} from (select ${fieldsOf(columns, byType)} from ${source} offset 0) r limit ${maxRows + 1}) x
+ pg_catalog.string_agg(y.j, ',') filter (where ${fits})${missing === '' ? '' : `, pg_catalog.min(y.missing) filter (where ${fits})`}${borders}
+from (select x.*${before}, ${size} as size, pg_catalog.row_number() over w as n, pg_catalog.sum(${size}) over w operator(pg_catalog.+) 1 as total
+from (select ${row} as j${missing}${kept} from (select ${fieldsOf(columns, byType)}${ordered} from ${source} offset 0) r limit ${maxRows + 1}) x
 window w as (rows unbounded preceding)) y`;
 }
 
@@ -160,8 +186,8 @@ function fieldsOf(columns: readonly OutputColumn[], byType: boolean): string {
 const ROW_BY_TYPE = 'pg_catalog.row_to_json(r.*)::pg_catalog.text';
 
 /** This form is shorter, too: a volatile statement, which stands behind it, has to begin in the first kilobyte. */
-function isByType({ fewRows, isVolatile }: Wrapping): boolean {
-  return fewRows || isVolatile;
+function isByType({ fewRows, isVolatile, isAssembled }: Wrapping): boolean {
+  return (fewRows && isAssembled !== true) || isVolatile;
 }
 
 function checkedRow(columns: readonly OutputColumn[]): string {

@@ -53,6 +53,11 @@ export function isAllowed(
   );
 }
 
+/** Whether a function of that name answers differently each time, though it may be called. */
+export function isChanging(name: string): boolean {
+  return HARMLESS.has(name) || [...HARMLESS_IN_EXTENSIONS].some((each) => each.endsWith(`.${name}`));
+}
+
 /** These keys of a plan have names as texts, which may hold anything. */
 const NAMES = new Set([
   'Relation Name',

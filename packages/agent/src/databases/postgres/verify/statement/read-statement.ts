@@ -1,4 +1,3 @@
-import { loadModule } from 'libpg-query';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
@@ -36,21 +35,6 @@ export interface ReadStatement {
 export type ReadResult =
   | { readonly ok: true; readonly read: ReadStatement }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
-
-/** The faults that need no database to be seen. */
-export async function readCapabilities(
-  capabilities: readonly Capability[],
-): Promise<readonly VerificationFault[]> {
-  await loadModule();
-  return capabilities.flatMap((capability) => {
-    try {
-      const result = readStatement(capability);
-      return result.ok ? [] : result.faults;
-    } catch (error) {
-      return refusedAsTooDeep(capability, error).faults;
-    }
-  });
-}
 
 /** Throws any other error again, which is not the capability's fault. */
 export function refusedAsTooDeep(
@@ -169,7 +153,7 @@ export function forbiddenMessage(name: string): string {
 }
 
 /** Whether the parser sees the parameters exactly where they were put, and no others. */
-function sameParameters(rewritten: FilledTemplate, inspected: Inspected): boolean {
+export function sameParameters(rewritten: FilledTemplate, inspected: Inspected): boolean {
   const key = ({ number, offset }: { readonly number: number; readonly offset: number }): string =>
     `${number}@${offset}`;
   const put = new Set(rewritten.places.map(key));

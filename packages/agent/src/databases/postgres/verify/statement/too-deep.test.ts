@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { capabilityOf } from '../../capability.fixture.ts';
-import { readCapabilities } from './read-statement.ts';
+import { readCapabilities } from '../readable-capabilities.ts';
 
 test(
   'without a database, too, SQL that nests too deep hides no other fault',

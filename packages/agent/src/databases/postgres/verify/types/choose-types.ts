@@ -149,8 +149,16 @@ async function plan(
   read: ReadStatement,
   choice: Choice,
 ): Promise<Accepted | RefusedStep> {
-  const { text } = read.rewritten;
-  const { params } = read.template;
+  const planned = await planStatement(pool, capability, read);
+  return planned.ok ? { ...planned, read, params: boundParams(read, choice) } : planned;
+}
+
+/** Plans a statement as it is, and asks for its columns. */
+export async function planStatement(
+  pool: SessionPool,
+  capability: Capability,
+  { rewritten: { text }, template: { params } }: ReadStatement,
+): Promise<{ readonly ok: true; readonly plan: Planned } | RefusedStep> {
   const planned = await step(pool, capability, [
     ...explain(text, params.length),
     // A limit of 0 runs nothing, but the server says of what types the columns are.
@@ -161,9 +169,7 @@ async function plan(
   const [, , explained, , described] = results;
   return {
     ok: true,
-    read,
     plan: { plan: JSON.parse(explained?.rows[0]?.[0] ?? 'null'), columns: described?.fields ?? [], facts },
-    params: boundParams(read, choice),
   };
 }
 

@@ -1,0 +1,74 @@
+import type { Position } from './fault.ts';
+import type { Capability, Param } from './model.ts';
+
+/** What a statement is assembled from beside the filters of its parameters. */
+export interface Clauses {
+  /** Callers choose one by its name; the first is the default. Empty without `sort` and `paging`. */
+  readonly orders: readonly SortOrder[];
+  /** Whether callers continue after the last row by `cursor`. */
+  readonly hasPages: boolean;
+}
+
+interface SortOrder {
+  /** Empty for the only order, which `paging` makes. */
+  readonly name: string;
+  /** If callers continue by it, no two rows are equal in all of them. */
+  readonly terms: readonly SortTerm[];
+  readonly position: Position;
+}
+
+export interface SortTerm {
+  readonly field: string;
+  readonly isDescending: boolean;
+  /** Absent where the engine decides. */
+  readonly nulls?: 'first' | 'last';
+}
+
+export type Terms =
+  | { readonly ok: true; readonly terms: readonly SortTerm[] }
+  | { readonly ok: false; readonly problem: string };
+
+/** Where the filters stand in the SQL. */
+export const PLACE_OF_FILTERS = '{filters}';
+
+/** The parameters that `sort` and `paging` make for callers. */
+export const SORT_PARAM = 'sort';
+export const CURSOR_PARAM = 'cursor';
+/** A longer cursor is not given to callers. */
+export const CURSOR_MAX_CHARACTERS = 8192;
+
+const MAX_TERMS = 4;
+const TERM = /^\s*(?:"((?:[^"]|"")+)"|([^\s,"()]+))(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*$/i;
+/** What stands between commas outside of quotes. */
+const BETWEEN_COMMAS = /(?:"(?:[^"]|"")*"|[^,"])+/g;
+const FORM =
+  'must be fields of `result`, each with `asc` or `desc` and `nulls first` or `nulls last` if wanted, as in `added_on desc, id`';
+
+/** Reads one to four of `FIELD [asc|desc] [nulls first|last]`. */
+export function parseTerms(text: string): Terms {
+  const written = text.match(BETWEEN_COMMAS) ?? [];
+  if (written.join(',') !== text) return { ok: false, problem: FORM };
+  if (written.length > MAX_TERMS) return { ok: false, problem: `must have at most ${MAX_TERMS} fields` };
+  const terms: SortTerm[] = [];
+  for (const each of written) {
+    const [, quoted, bare = '', direction = 'asc', nulls] = TERM.exec(each) ?? [];
+    const field = quoted?.replaceAll('""', '"') ?? bare;
+    if (field === '') return { ok: false, problem: FORM };
+    terms.push({
+      field,
+      isDescending: direction.toLowerCase() === 'desc',
+      ...(nulls === undefined ? {} : { nulls: nulls.toLowerCase() === 'first' ? 'first' : 'last' }),
+    });
+  }
+  return { ok: true, terms };
+}
+
+/** Those that the SQL names. */
+export function sqlParams({ params }: Pick<Capability, 'params'>): readonly Param[] {
+  return params.filter(({ madeBy }) => madeBy === undefined);
+}
+
+/** A filter that falls away where its parameter has no value. */
+export function mayFallAway({ required, schema, filter }: Param): boolean {
+  return filter !== undefined && !required && (schema.default ?? null) === null;
+}

@@ -1,0 +1,74 @@
+import type { Part } from './parts.ts';
+
+/** A term of an order, in the SQL of an engine. */
+export interface PageTerm {
+  readonly column: string;
+  readonly isDescending: boolean;
+  readonly nullsFirst: boolean;
+  readonly mayBeNull: boolean;
+  /** The value of the cursor: a parameter, cast to the type of the column. */
+  readonly value: readonly Part[];
+}
+
+export interface PageDialect {
+  readonly below: string;
+  readonly above: string;
+  readonly atMost: string;
+  readonly atLeast: string;
+  readonly equals: string;
+  /** Whether it compares rows of values by an index. */
+  readonly hasRowValues: boolean;
+}
+
+/**
+ * The condition for the rows that come after a row with the values of a cursor; `nulls` says which of those are null. A
+ * comparison of the whole row where all terms go one way and none may be null; else bounds, nested term by term.
+ */
+export function pageCondition(
+  terms: readonly PageTerm[],
+  nulls: readonly boolean[],
+  dialect: PageDialect,
+): readonly Part[] {
+  const [first] = terms;
+  if (first === undefined) return [];
+  const isOneWay = terms.every(
+    ({ isDescending, mayBeNull }) => isDescending === first.isDescending && !mayBeNull,
+  );
+  if (dialect.hasRowValues && isOneWay) {
+    const columns = terms.map(({ column }) => column).join(', ');
+    const values = terms.flatMap(({ value }, at) => (at === 0 ? value : [', ', ...value]));
+    if (terms.length === 1) return [`${columns} ${beyond(first, dialect)} `, ...values];
+    return [`row(${columns}) ${beyond(first, dialect)} row(`, ...values, ')'];
+  }
+  return after(terms, nulls, dialect);
+}
+
+function beyond({ isDescending }: PageTerm, { below, above }: PageDialect): string {
+  return isDescending ? below : above;
+}
+
+function after(
+  [term, ...rest]: readonly PageTerm[],
+  [isNull = false, ...others]: readonly boolean[],
+  dialect: PageDialect,
+): readonly Part[] {
+  if (term === undefined) return ['false'];
+  const { column, value, nullsFirst, mayBeNull } = term;
+  const later = rest.length === 0 ? undefined : after(rest, others, dialect);
+  if (isNull) {
+    const equal = later === undefined ? [] : [`(${column} is null and `, ...later, ')'];
+    if (!nullsFirst) return later === undefined ? ['false'] : equal;
+    return later === undefined ? [`${column} is not null`] : [`(${column} is not null or `, ...equal, ')'];
+  }
+  const strict = [`${column} ${beyond(term, dialect)} `, ...value];
+  const nullsAfter = mayBeNull && !nullsFirst ? [` or ${column} is null`] : [];
+  if (later === undefined) return ['(', ...strict, ...nullsAfter, ')'];
+  const equal = [`(${column} ${dialect.equals} `, ...value, ' and ', ...later, ')'];
+  // The bound is what an index can be read from: an OR alone is none.
+  const bound = nullsAfter.length > 0 ? [] : [`${column} ${notBefore(term, dialect)} `, ...value, ' and '];
+  return ['(', ...bound, '(', ...strict, ...nullsAfter, ' or ', ...equal, '))'];
+}
+
+function notBefore({ isDescending }: PageTerm, { atMost, atLeast }: PageDialect): string {
+  return isDescending ? atMost : atLeast;
+}
