@@ -1,28 +1,4 @@
-import type { Position } from './fault.ts';
-import type { Capability, Param } from './model.ts';
-
-/** What a statement is assembled from beside the filters of its parameters. */
-export interface Clauses {
-  /** Callers choose one by its name; the first is the default. Empty without `sort` and `paging`. */
-  readonly orders: readonly SortOrder[];
-  /** Whether callers continue after the last row by `cursor`. */
-  readonly hasPages: boolean;
-}
-
-interface SortOrder {
-  /** Empty for the only order, which `paging` makes. */
-  readonly name: string;
-  /** If callers continue by it, no two rows are equal in all of them. */
-  readonly terms: readonly SortTerm[];
-  readonly position: Position;
-}
-
-export interface SortTerm {
-  readonly field: string;
-  readonly isDescending: boolean;
-  /** Absent where the engine decides. */
-  readonly nulls?: 'first' | 'last';
-}
+import type { Capability, Param, SortTerm } from './model.ts';
 
 export type Terms =
   | { readonly ok: true; readonly terms: readonly SortTerm[] }

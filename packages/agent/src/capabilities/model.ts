@@ -1,5 +1,4 @@
 import type { Example } from './example.ts';
-import type { Clauses } from './clauses.ts';
 import type { Position } from './fault.ts';
 
 export interface ServiceInfo {
@@ -32,6 +31,29 @@ export interface Capability {
   readonly position: Position;
   readonly sqlPosition: Position;
   readonly examples?: readonly Example[];
+}
+
+/** What a statement is assembled from beside the filters of its parameters. */
+interface Clauses {
+  /** Callers choose one by its name; the first is the default. Empty without `sort` and `paging`. */
+  readonly orders: readonly SortOrder[];
+  /** Whether callers continue after the last row by `cursor`. */
+  readonly hasPages: boolean;
+}
+
+interface SortOrder {
+  /** Empty for the only order, which `paging` makes. */
+  readonly name: string;
+  /** If callers continue by it, no two rows are equal in all of them. */
+  readonly terms: readonly SortTerm[];
+  readonly position: Position;
+}
+
+export interface SortTerm {
+  readonly field: string;
+  readonly isDescending: boolean;
+  /** Absent where the engine decides. */
+  readonly nulls?: 'first' | 'last';
 }
 
 export interface CapabilityLimits {

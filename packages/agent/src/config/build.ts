@@ -7,9 +7,8 @@ import {
   CURSOR_PARAM,
   parseTerms,
   SORT_PARAM,
-  type SortTerm,
 } from '../capabilities/clauses.ts';
-import type { Capability, Param, ServiceInfo } from '../capabilities/model.ts';
+import type { Capability, Param, ServiceInfo, SortTerm } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
   type CapabilityFile,

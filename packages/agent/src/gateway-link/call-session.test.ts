@@ -465,8 +465,8 @@ test.each([true, false])(
   async (takes) => {
     const gateway = connect(100, true, new Set(), takes);
     gateway.say(request(1), request(2));
-    for (const { answer } of gateway.arrived)
-      answer({
+    for (const arrived of gateway.arrived)
+      arrived.answer({
         kind: 'result',
         rows: Buffer.from('[{"a":1}]'),
         count: 1,

@@ -19,7 +19,7 @@ export interface NumberedText {
 }
 
 /** Stands where no filter is set. */
-export const NO_FILTER = '(true)';
+const NO_FILTER = '(true)';
 
 /** Numbers the parameters in the order in which they stand; `write` makes the placeholder of one, `$1` by default. */
 export function numbered(

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Capability } from '../../../../capabilities/model.ts';
-import type { SortTerm } from '../../../../capabilities/clauses.ts';
+import type { SortTerm } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
 import type { PageDialect, PageTerm } from '../../../clauses/page-condition.ts';
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
