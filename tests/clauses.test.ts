@@ -1,4 +1,5 @@
-import { startService, testDatabase, type Service } from '@svc/testkit';
+import { join } from 'node:path';
+import { runProcess, startService, testDatabase, type Service } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const SQL = `
@@ -125,4 +126,37 @@ test('CSV tells the cursor in a header', async () => {
   expect(JSON.parse(decodeURIComponent(answer?.headers.get('svc-next') ?? ''))).toEqual({
     cursor: expect.any(String),
   });
+});
+
+/** Runs the agent beside the file of the first service. */
+async function agent(
+  ...args: readonly string[]
+): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  const folder = services[0]?.agentFolder(0) ?? '';
+  return runProcess(join(folder, 'svc-agent'), [...args], { cwd: folder, env: process.env });
+}
+
+test('`check` counts what may run, and what was planned', async () => {
+  const { stdout } = await agent('check');
+  expect(stdout).toContain('list_invoices: 2 filters, 2 orders, 16 statements, 7 planned\n');
+  expect(stdout).toContain('unordered: 1 filter, 0 orders, 2 statements, 3 planned\n');
+  const report: unknown = JSON.parse((await agent('check', '--json')).stdout);
+  expect(report).toMatchObject({
+    statements: { list_invoices: { filters: 2, orders: 2, statements: 16, planned: 7 } },
+  });
+});
+
+test('`try --sql` prints the statement alone and runs nothing; `--explain` runs the same', async () => {
+  const none = await agent('try', 'unordered', '--sql');
+  expect(none).toMatchObject({ code: 0, stdout: 'select id from invoice where (true)\n' });
+  const all = await agent('try', 'list_invoices', '-p', 'customer=3', '-p', 'sort=largest', '--sql');
+  expect(all.stdout).toMatch(
+    /^select \* from \(\nselect id, issued_on, total from invoice where \(customer_id = +\(\$1::[\w.]+\) +\)\n\) svc_q order by svc_q\."total" desc, svc_q\."id" desc\n$/,
+  );
+  expect(await agent('try', 'list_invoices', '-p', 'sort=no_such', '--sql')).toMatchObject({
+    code: 2,
+    stdout: '',
+  });
+  const explained = await agent('try', 'list_invoices', '-p', 'customer=3', '--explain', '--json');
+  expect(JSON.parse(explained.stdout)).toMatchObject({ ok: true });
 });

@@ -48,3 +48,28 @@ export function sqlParams({ params }: Pick<Capability, 'params'>): readonly Para
 export function mayFallAway({ required, schema, filter }: Param): boolean {
   return filter !== undefined && !required && (schema.default ?? null) === null;
 }
+
+/** What `check` says of a capability that is assembled at each call. */
+export interface StatementCounts {
+  readonly filters: number;
+  readonly orders: number;
+  /** All that calls may run. */
+  readonly statements: number;
+  /** Those that verification has the database plan. */
+  readonly planned: number;
+}
+
+/** By the names of the capabilities; undefined if each has one statement only. */
+export function statementCounts(
+  capabilities: readonly Capability[],
+): Readonly<Record<string, StatementCounts>> | undefined {
+  const counts = capabilities.flatMap(({ name, params, clauses }) => {
+    if (clauses === undefined) return [];
+    const filters = params.filter(({ filter }) => filter !== undefined);
+    const ordered = Math.max(1, clauses.orders.length) * (clauses.hasPages ? 2 : 1);
+    const statements = 2 ** filters.filter(mayFallAway).length * ordered;
+    const planned = ordered + (filters.length > 0 ? 1 + filters.length : 0);
+    return [[name, { filters: filters.length, orders: clauses.orders.length, statements, planned }] as const];
+  });
+  return counts.length === 0 ? undefined : Object.fromEntries(counts);
+}

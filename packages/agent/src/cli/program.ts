@@ -188,6 +188,9 @@ export const PROGRAM: ProgramSpec = {
         },
         subject: { value: 'sub', does: "The subject of the caller's token." },
         issuer: { value: 'iss', does: 'The issuer of that token.' },
+        sql: {
+          does: 'Print the statement that the call would run, and run nothing.',
+        },
         explain: {
           does: 'Run the query with EXPLAIN (ANALYZE) instead, in the same kind of transaction, and report what makes it slow: scans that filter more than 10,000 rows, estimates wrong by a factor of 100, sorts and hashes that spill to disk. Only a terminal shows the plan, which names tables and indexes.',
         },

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { readProblem, type Given } from '@svc/edge';
+import type { Caller } from '../capabilities/caller.ts';
+import { UNNAMED } from '../capabilities/database-names.ts';
 import type { ExamplePrincipal } from '../capabilities/example.ts';
+import type { Capability } from '../capabilities/model.ts';
+import { compileParameters, InvalidParams } from '../capabilities/parameters.ts';
+import { compilePinned } from '../capabilities/pinned-parameters.ts';
+import { driverOf } from '../databases/drivers.ts';
 import {
   databaseFault,
   DatabaseError,
@@ -11,6 +17,7 @@ import { createLocalCaller } from '../trial/local-caller.ts';
 import { openTrial } from '../trial/open-trial.ts';
 import { claimsOf, givenTwice, paramsOf, readAssignments } from '../trial/read-arguments.ts';
 import { jsonReport, textReport, type TryReport } from '../trial/report.ts';
+import type { VerifiedAgent } from '../start-up/report.ts';
 import { complain, EXIT, type CommandInput, type ExitCode } from './command.ts';
 import { detailsFields, showFaults } from './command-log.ts';
 import { flatFault } from './print-faults.ts';
@@ -75,6 +82,7 @@ async function call(
   if (!local.ok) return complain(local.problem);
   const params =
     'byteLength' in typed.params ? typed.params : Buffer.from(paramsOf(pairs, capability.params));
+  if (given.has('sql')) return printStatement(verified, capability, params, local.caller);
   const explain = given.has('explain');
   try {
     const trial = await openTrial(verified, { observe: log.observe, explain });
@@ -89,6 +97,37 @@ async function call(
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     return refuse([databaseFault(error)]);
+  }
+}
+
+/** A parameter that is taken from who calls stands in every statement, so it is no fault if it is not there. */
+async function printStatement(
+  { config, prepared }: VerifiedAgent,
+  capability: Capability,
+  params: Uint8Array,
+  caller: Caller,
+): Promise<ExitCode> {
+  let values: Record<string, unknown>;
+  try {
+    values = compileParameters(capability)(params);
+  } catch (error) {
+    if (!(error instanceof InvalidParams)) throw error;
+    return complain(error.message);
+  }
+  compilePinned(capability.params)?.(caller, values);
+  const settings = config.databases[capability.database ?? UNNAMED];
+  const [query] = prepared;
+  if (settings === undefined || query === undefined) throw new Error('cannot print: nothing is verified');
+  const database = driverOf(settings.driver).connect(settings, () => {});
+  try {
+    const statement = database.prepare(query).statementOf?.(values) ?? capability.sql;
+    process.stdout.write(`${statement.trimEnd()}\n`);
+    return EXIT.fine;
+  } catch (error) {
+    if (error instanceof DatabaseError && error.advice !== undefined) return complain(error.advice);
+    throw error;
+  } finally {
+    await database.close();
   }
 }
 

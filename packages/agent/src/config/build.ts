@@ -2,12 +2,7 @@ import { parseDuration, readListenAddress } from '@svc/edge';
 import { parseIssuers, type Issuer } from '@svc/identity';
 import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import type { Example } from '../capabilities/example.ts';
-import {
-  CURSOR_MAX_CHARACTERS,
-  CURSOR_PARAM,
-  parseTerms,
-  SORT_PARAM,
-} from '../capabilities/clauses.ts';
+import { CURSOR_MAX_CHARACTERS, CURSOR_PARAM, parseTerms, SORT_PARAM } from '../capabilities/clauses.ts';
 import type { Capability, Param, ServiceInfo, SortTerm } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {

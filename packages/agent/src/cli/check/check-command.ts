@@ -1,3 +1,4 @@
+import { statementCounts } from '../../capabilities/clauses.ts';
 import { readonlyAccountFaults } from '../../start-up/readonly-account.ts';
 import { EXIT, type CommandInput, type ExitCode } from '../command.ts';
 import { withCheckedFile } from '../with-checked-file.ts';
@@ -18,8 +19,10 @@ export async function checkCommand({ given, file, json, log }: CommandInput): Pr
     async ({ outcome, refuse }) => {
       report.warned(outcome.warnings);
       if (outcome.step === 'readable') return EXIT.fine;
-      report.verified(outcome.findings, outcome.notes, transactionsOf(outcome.verified));
-      const faults = readonlyAccountFaults(outcome.verified.config, outcome.findings, 'this report');
+      const { config } = outcome.verified;
+      const counts = statementCounts(config.capabilities);
+      report.verified(outcome.findings, outcome.notes, transactionsOf(outcome.verified), counts);
+      const faults = readonlyAccountFaults(config, outcome.findings, 'this report');
       return faults.length > 0 ? refuse(faults) : EXIT.fine;
     },
   );

@@ -1,4 +1,5 @@
 import { counted, printable } from '@svc/edge';
+import type { StatementCounts } from '../../capabilities/clauses.ts';
 import type { Fault } from '../../capabilities/fault.ts';
 import type { PreparedCapability, TransactionForm } from '../../databases/driver/driver.ts';
 import type { VerificationFault } from '../../databases/driver/errors.ts';
@@ -26,6 +27,9 @@ type Note = Pick<Finding, 'database'> & {
 /** How the calls of a capability run. */
 type Transaction = { readonly capability: string } & TransactionForm;
 
+/** By the names of the capabilities. */
+type Statements = Readonly<Record<string, StatementCounts>>;
+
 export interface CheckReport {
   wellFormed(file: Pick<WellFormed, 'capabilities' | 'identity' | 'workers' | 'databases'>): void;
   /** The database answers, and every capability has passed. */
@@ -33,6 +37,7 @@ export interface CheckReport {
     findings: readonly Finding[],
     notes?: readonly Note[],
     transactions?: readonly Transaction[],
+    statements?: Statements,
   ): void;
   warned(warnings: readonly Fault[]): void;
   refused(faults: readonly VerificationFault[]): void;
@@ -67,11 +72,13 @@ export function textReport(
         output.write('offline: tables, columns, types and functions are checked with the database only\n');
       }
     },
-    verified(findings, notes = [], transactions) {
+    verified(findings, notes = [], transactions, statements = {}) {
       said.push(...findings);
       const who = names === undefined ? 'database: answers' : `databases: ${names.join(', ')} answer`;
       output.write(`${who}; every capability only reads and yields what it declares\n`);
       if (transactions !== undefined) output.write(`transactions: ${meaningOfTransactions(transactions)}\n`);
+      for (const [name, counts] of Object.entries(statements))
+        output.write(`${name}: ${meaningOfCounts(counts)}\n`);
       for (const { database, problem, remedy, detail } of findings) {
         const whose = database === undefined ? 'account' : `account of ${database}`;
         output.write(`${whose}: ${problem}; to fix it: ${remedy}\n`);
@@ -108,16 +115,18 @@ export function jsonReport(
   let account: readonly Finding[] = [];
   let notes: readonly Note[] | undefined;
   let transactions: readonly Transaction[] | undefined;
+  let statements: Statements | undefined;
   let warnings: readonly Fault[] = [];
   let faults: readonly VerificationFault[] = [];
   return {
     wellFormed({ capabilities, identity, workers, databases }) {
       known = { capabilities, identity, workers, databases };
     },
-    verified(findings, told, forms) {
+    verified(findings, told, forms, counts) {
       account = findings;
       notes = told;
       transactions = forms;
+      statements = counts;
     },
     warned(found) {
       warnings = found;
@@ -137,6 +146,7 @@ export function jsonReport(
         account: account.map(({ database, problem, remedy }) => ({ database, problem, remedy })),
         notes,
         transactions,
+        statements,
       };
       output.write(`${JSON.stringify(report)}\n`);
     },
@@ -168,6 +178,15 @@ export function transactionsOf({
     return form === undefined ? [] : [{ capability: name, ...form }];
   });
   return found.length === 0 ? undefined : found;
+}
+
+function meaningOfCounts({ filters, orders, statements, planned }: StatementCounts): string {
+  return [
+    counted(filters, 'filter', 'filters'),
+    counted(orders, 'order', 'orders'),
+    counted(statements, 'statement', 'statements'),
+    `${planned} planned`,
+  ].join(', ');
 }
 
 const OWN_NAMED_MAX = 10;

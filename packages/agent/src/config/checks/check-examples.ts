@@ -1,3 +1,4 @@
+import { CURSOR_PARAM, SORT_PARAM } from '../../capabilities/clauses.ts';
 import { nearestWithin } from '@svc/edge';
 import { parseClaims } from '@svc/identity';
 import { isRecord } from '../../capabilities/is-record.ts';
@@ -25,13 +26,20 @@ export function checkExamples(root: unknown, capability: Path, faults: FaultLog)
 
 /** An example may have wrong parameters only if it expects AGENT_INVALID_PARAMS: others are shown to callers. */
 function checkParams(root: unknown, capability: Path, path: Path, faults: FaultLog): void {
-  const declared = valueAt(root, [...capability, 'params']) ?? {};
+  const own = valueAt(root, [...capability, 'params']) ?? {};
   const given = valueAt(root, [...path, 'params']) ?? {};
-  if (!isRecord(declared) || !isRecord(given)) return;
+  if (!isRecord(own) || !isRecord(given)) return;
+  const orders = valueAt(root, [...capability, 'sort']);
+  const declared = isRecord(orders)
+    ? { ...own, [SORT_PARAM]: { type: 'string', enum: Object.keys(orders) } }
+    : own;
+  const hasCursor = !isRecord(valueAt(root, [...capability, 'paging']) ?? {});
   for (const [name, value] of Object.entries(given)) {
     const at = [...path, 'params', name];
     const spec = declared[name];
-    if (!Object.hasOwn(declared, name)) {
+    if (hasCursor && name === CURSOR_PARAM)
+      faults.addForKey(at, 'is not for examples: it belongs to one answer and its arguments');
+    else if (!Object.hasOwn(declared, name)) {
       faults.addForKey(at, unknown('parameter', name, Object.keys(declared)));
     } else if (isRecord(spec) && 'from' in spec) {
       faults.addForKey(at, 'is taken from who calls: remove it, and say who calls by `as` or `principal`');

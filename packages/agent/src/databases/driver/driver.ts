@@ -210,6 +210,8 @@ export interface DatabaseConnections {
 export interface Query {
   /** Runs in a READ ONLY transaction that is always rolled back: its own or a shared one. Throws `DatabaseError`. */
   run(call: QueryCall): Promise<QueryResult>;
+  /** What a call with these values runs, as the engine's SQL; absent if it is always the statement of the file. */
+  readonly statementOf?: (values: QueryCall['values']) => string;
   /**
    * Call this when parameters were refused. Tells once of each parameter whose labels in the database have changed
    * since the start; absent if none has labels.

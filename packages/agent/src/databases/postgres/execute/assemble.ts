@@ -1,4 +1,10 @@
-import { joinFilters, numbered, type NumberedText, type Part } from '../../clauses/parts.ts';
+import {
+  joinFilters,
+  numbered,
+  type AssembledText,
+  type NumberedText,
+  type Part,
+} from '../../clauses/parts.ts';
 import type { AssembledForms, ResultForm } from './prepared-query.ts';
 
 /** Joins verified parts; undefined if there is no statement of that form. `chosen` are the indices of filters. */
@@ -9,12 +15,17 @@ export function assemble(
   page?: readonly Part[],
 ): NumberedText | undefined {
   const text = statements?.forms[form];
-  if (statements === undefined || text === undefined) return undefined;
-  const { before, between, after } = text;
+  return statements === undefined || text === undefined ? undefined : join(text, statements, chosen, page);
+}
+
+/** Undefined unless a page is given to a statement that has one. */
+export function join(
+  { before, between, after }: AssembledText,
+  { filters }: Pick<AssembledForms, 'filters'>,
+  chosen: readonly number[],
+  page?: readonly Part[],
+): NumberedText | undefined {
   if ((page === undefined) !== (after === undefined)) return undefined;
-  const filters =
-    statements.filters.length === 0
-      ? []
-      : joinFilters(chosen.map((index) => statements.filters[index] ?? []));
-  return numbered([...before, ...filters, ...between, ...(page ?? []), ...(after ?? [])]);
+  const set = filters.length === 0 ? [] : joinFilters(chosen.map((index) => filters[index] ?? []));
+  return numbered([...before, ...set, ...between, ...(page ?? []), ...(after ?? [])]);
 }

@@ -2,12 +2,14 @@ import { cursorDigest, decodeCursor, encodeCursor } from '../../clauses/cursor.t
 import { CURSOR_PARAM, SORT_PARAM } from '../../../capabilities/clauses.ts';
 import { DatabaseError } from '../../driver/errors.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
-import { assemble } from './assemble.ts';
+import type { Part } from '../../clauses/parts.ts';
+import { assemble, join } from './assemble.ts';
 import {
   FEW_ROWS,
   type AssembledForms,
   type AssembledOrder,
   type AssembledQuery,
+  type AssembledStatements,
   type PreparedQuery,
   type Statements,
 } from './prepared-query.ts';
@@ -50,7 +52,7 @@ export function choose(
   const digest = cursorDigest({ capability, order: order.name, terms: pages.terms }, others);
   if (typeof cursor !== 'string') return { key, order, filters: set, digest };
   const after = decodeCursor(cursor, digest, pages.fields.length);
-  const nulls = after?.map((value) => (value === null ? 'n' : 'v')).join('') ?? '';
+  const nulls = after === undefined ? '' : nullsOf(after);
   if (after === undefined || pages.conditions[nulls] === undefined) throw foreignCursor();
   return { key: `${key} ${nulls}`, order, filters: set, after, digest };
 }
@@ -73,9 +75,7 @@ export function assembledQuery(
   { filters, rows }: AssembledQuery,
   { order, filters: chosen, after }: Chosen,
 ): PreparedQuery {
-  const nulls = after?.map((value) => (value === null ? 'n' : 'v')).join('') ?? '';
-  const page = after === undefined ? undefined : order.pages?.conditions[nulls];
-  const statements = after === undefined ? order.first : order.pages?.next;
+  const { statements, page } = partsOf(order, after);
   const expected = Math.min(rows, ...chosen.map((index) => filters[index]?.rows ?? rows));
   const textsOf = (forms: AssembledForms): Statements & { readonly params: readonly number[] } => {
     const whole = assemble(forms, 'whole', chosen, page);
@@ -89,7 +89,6 @@ export function assembledQuery(
       ...(few === undefined ? {} : { few: few.text }),
     };
   };
-  if (statements === undefined) throw new Error('cannot assemble a statement of the next page');
   const { params, ...own } = textsOf(statements.own);
   const { assembled: _assembled, shared, ...rest } = verified;
   const bound = params.flatMap((index) => verified.params[index] ?? []);
@@ -102,6 +101,27 @@ export function assembledQuery(
     params: bound,
     probes: verified.probes.flatMap((probe) => probeWith(probe, params)),
   };
+}
+
+/** The text of the statement alone, with `$1`, `$2`, ... */
+export function statementText({ order, filters, after }: Chosen): string {
+  const { statements, page } = partsOf(order, after);
+  const made = join(statements.statement, statements.own, filters, page);
+  if (made === undefined) throw new Error('cannot assemble a statement');
+  return made.text;
+}
+
+function partsOf(
+  { first, pages }: AssembledOrder,
+  after: Texts | undefined,
+): { readonly statements: AssembledStatements; readonly page: readonly Part[] | undefined } {
+  if (after === undefined || pages === undefined) return { statements: first, page: undefined };
+  return { statements: pages.next, page: pages.conditions[nullsOf(after)] };
+}
+
+/** See `AssembledPages`. */
+function nullsOf(values: Texts): string {
+  return values.map((value) => (value === null ? 'n' : 'v')).join('');
 }
 
 function sharedOf(

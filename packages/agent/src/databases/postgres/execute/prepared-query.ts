@@ -52,6 +52,8 @@ export interface AssembledPages {
 }
 
 export interface AssembledStatements {
+  /** The statement alone, for people. */
+  readonly statement: AssembledText;
   readonly own: AssembledForms;
   readonly shared?: AssembledForms;
 }

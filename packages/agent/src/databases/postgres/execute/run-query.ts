@@ -22,7 +22,7 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { SharingQuery, type SharedCall } from '../pool/shared-calls.ts';
 import { bindValue } from './bind-values.ts';
 import { LruMap } from '../../clauses/lru-map.ts';
-import { assembledQuery, choose, cursorOf, FOREIGN_CURSOR } from './assembled-queries.ts';
+import { assembledQuery, choose, cursorOf, FOREIGN_CURSOR, statementText } from './assembled-queries.ts';
 import type { AssembledQuery, BoundParam, PreparedQuery } from './prepared-query.ts';
 import { Forms, resultOf, type FormResult, type FormStatement } from './result-forms.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
@@ -62,6 +62,9 @@ export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
       assembled === undefined
         ? (call) => new Run(query, call).run()
         : runAssembled(verified, assembled, runnable),
+    ...(assembled === undefined
+      ? {}
+      : { statementOf: (values) => statementText(choose(verified, assembled, values)) }),
     ...(changedLabels === undefined ? {} : { changedLabels }),
   };
 }

@@ -1,6 +1,7 @@
 import { DatabaseError } from '../../driver/errors.ts';
 import type { Query } from '../../driver/driver.ts';
 import { bindValue } from '../execute/bind-values.ts';
+import { assembledQuery, choose } from '../execute/assembled-queries.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { runTransaction } from '../execute/transaction.ts';
 import { kindOf, textOf } from '../connection/server-errors.ts';
@@ -8,21 +9,27 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import type { PlanFinding, QueryPlan } from '../../driver/explain.ts';
 
 /** Answers with its `QueryPlan`: it runs as for a call, and its rows are thrown away. */
-export function createExplain(
-  pool: SessionPool,
-  { capability, own: { prefix }, params }: PreparedQuery,
-): Query {
+export function createExplain(pool: SessionPool, verified: PreparedQuery): Query {
+  const { capability, assembled } = verified;
   return {
     async run({ values, apiKeyName, requestId, caller, timeoutMs, signal }) {
+      const chosen = assembled && choose(verified, assembled, values);
+      const query = assembled && chosen ? assembledQuery(verified, assembled, chosen) : verified;
+      const { own, params } = query;
       const session = await pool.acquire({ signal, timeoutMs });
       const settings = { apiKeyName, capability, requestId, caller };
-      const bound = params.map(({ param }) => bindValue(param.schema, values[param.name]));
-      const statements = [{ text: `explain (analyze, buffers off, format json) ${prefix}`, values: bound }];
+      const bound = params.map(({ param, ofCursor }) =>
+        ofCursor === undefined
+          ? bindValue(param.schema, values[param.name])
+          : (chosen?.after?.[ofCursor] ?? null),
+      );
+      const text = `explain (analyze, buffers off, format json) ${own.prefix}`;
+      const statements = [{ text, values: bound }];
       const done = await runTransaction(pool, session, { settings, statements }, { signal, timeoutMs });
       const { error } = done;
       if (error !== undefined) throw new DatabaseError(done.stopped ?? kindOf(error), textOf(error));
-      const text = done.results[0]?.rows[0]?.[0] ?? '[]';
-      const rows = Buffer.from(JSON.stringify(readPlan(JSON.parse(text))));
+      const plan = done.results[0]?.rows[0]?.[0] ?? '[]';
+      const rows = Buffer.from(JSON.stringify(readPlan(JSON.parse(plan))));
       return { rows, count: 0, truncated: false };
     },
   };

@@ -65,6 +65,7 @@ interface Verified {
   readonly chosen: readonly number[];
   /** The indices of the parameters of `$1`, `$2`, ... */
   readonly params: readonly number[];
+  readonly text: string;
 }
 
 type Checked = { readonly ok: true; readonly verified: Verified } | Refused;
@@ -110,10 +111,14 @@ class Assembly {
     const borderOf = (order: SqlOrder | undefined): WrappingOf =>
       this.#hasPages && order !== undefined ? { ...wrapping, border: order.border } : wrapping;
     const [standard] = orders;
-    const none = await this.#verify(NONE, standard && { orderBy: standard.orderBy }, borderOf(standard));
-    if (!none.ok) return none;
+    const none =
+      this.#all.length === 0
+        ? undefined
+        : await this.#verify(NONE, standard && { orderBy: standard.orderBy }, borderOf(standard));
+    if (none?.ok === false) return none;
     const assembled: AssembledOrder[] = [];
-    const verified: Verified[] = [none.verified];
+    const verified: Verified[] = none === undefined ? [] : [none.verified];
+    let whole: Verified | undefined;
     let firstValue = typed.params.length;
     for (const order of orders.length > 0 ? orders : [undefined]) {
       const clause = order && { orderBy: order.orderBy };
@@ -121,6 +126,7 @@ class Assembly {
       if (!first.ok)
         return { ok: false, faults: await faultsOfFilters(this.#pool, capability, known, first.faults) };
       verified.push(first.verified);
+      whole ??= first.verified;
       let pages: { readonly next: Verified; readonly conditions: AssembledPages['conditions'] } | undefined;
       if (this.#hasPages && order !== undefined && clause !== undefined) {
         const conditions = conditionsOf(order, firstValue);
@@ -149,7 +155,6 @@ class Assembly {
             }),
       });
     }
-    const [, whole] = verified;
     if (whole === undefined) throw new Error('verified no statement with all filters');
     const own = verified.find(({ query }) => query.transaction?.form === 'own');
     const sharing = (own ?? whole).query.transaction;
@@ -229,7 +234,8 @@ class Assembly {
     const checked = await checkTyped(this.#pool, plain, typed, known, wrapping);
     if (!checked.ok) return checked;
     const { query, capability } = checked;
-    return { ok: true, verified: { query, capability, chosen, params: read.params } };
+    const { text } = read.read.rewritten;
+    return { ok: true, verified: { query, capability, chosen, params: read.params, text } };
   }
 
   /** Reads one of the statements as PostgreSQL does, and proves that it holds the author's in its place. */
@@ -285,8 +291,10 @@ class Assembly {
     return { text, params };
   }
 
-  #statementsOf({ query }: Verified): AssembledStatements {
+  #statementsOf({ query, text }: Verified): AssembledStatements {
+    const { filters: _filters, ...statement } = assembledText(text, this.#marks);
     return {
+      statement,
       own: this.#formsOf(query.own),
       ...(query.shared === undefined ? {} : { shared: this.#formsOf(query.shared) }),
     };
@@ -349,9 +357,9 @@ class Assembly {
 const NONE: readonly number[] = [];
 
 function withoutShared({ name, first, pages }: AssembledOrder): AssembledOrder {
-  const { own } = first;
-  if (pages === undefined) return { name, first: { own } };
-  return { name, first: { own }, pages: { ...pages, next: { own: pages.next.own } } };
+  const unshared = ({ shared: _shared, ...rest }: AssembledStatements): AssembledStatements => rest;
+  if (pages === undefined) return { name, first: unshared(first) };
+  return { name, first: unshared(first), pages: { ...pages, next: unshared(pages.next) } };
 }
 
 /** By which values of the cursor are null: those of terms that may be. */
