@@ -209,7 +209,8 @@ describe('others have a transaction of their own, for a reason', () => {
     ['type', "select json_value(doc, '$.n' returning mood)::text as a from book", 170_000],
     ['type', "select j.n::text as a from book, json_table(doc, '$' columns (n mood path '$.n')) j", 170_000],
   ])('%s: %s, since PostgreSQL %i', async (reason, sql, since) => {
-    if (version >= since) expect(await formOf(database, sql, string)).toBe(reason);
+    if (version < since) return;
+    expect(await formOf(database, sql, string)).toBe(reason);
   });
 
   test('a relation of the session itself is none that can be judged', async () => {
