@@ -88,6 +88,8 @@ test('an optional parameter filters, and its absence does not', async () => {
   const ids = async (params: object): Promise<unknown> => (await service.call('list_invoices', params)).json;
   expect(await ids({})).toMatchObject({ count: 3, rows: [{ id: 103 }, { id: 102 }, { id: 101 }] });
   expect(await ids({ since: '2025-02-01' })).toMatchObject({ count: 2 });
+  expect(await ids({ since: '2025-02-01', customer: 2 })).toMatchObject({ count: 1, rows: [{ id: 103 }] });
+  expect(await ids({ sort: 'largest' })).toMatchObject({ rows: [{ id: 103 }, { id: 101 }, { id: 102 }] });
 });
 
 test('a part of a text is found, and a wildcard is one only where it should be', async () => {

@@ -288,3 +288,45 @@ test('what is no description of capabilities is not read as one', { tags: ['comm
   for (const document of [undefined, null, [], 'x', {}, { openapi: '3.1.0' }, { openapi: 3, paths: {} }])
     expect(readOpenApi(document)).toBeUndefined();
 });
+
+test.each<[what: string, old: Json, now: Json, expected: readonly string[]]>([
+  [
+    'an order gone',
+    { sort: { a: 'one', b: 'one desc' } },
+    { sort: { a: 'one' } },
+    ['breaking params.sort.enum'],
+  ],
+  [
+    'a new order',
+    { sort: { a: 'one' } },
+    { sort: { a: 'one', b: 'one desc' } },
+    ['compatible params.sort.enum'],
+  ],
+  [
+    'another default order',
+    { sort: { a: 'one', b: 'one desc' } },
+    { sort: { b: 'one desc', a: 'one' } },
+    ['risky params.sort.default'],
+  ],
+  ['other terms', { sort: { a: 'one' } }, { sort: { a: 'one desc' } }, ['risky sort.a']],
+  ['another order of pages', { paging: 'one' }, { paging: ['one', 'two'] }, ['risky paging']],
+  ['a new cursor', {}, { paging: 'one' }, ['risky answer.next', 'compatible params.cursor']],
+  [
+    'a new filter',
+    { sql: `${SQL} where {filters}`, params: { p: { ...PARAM, filter: 'one = :p' } } },
+    {
+      sql: `${SQL} where {filters}`,
+      params: { p: { ...PARAM, filter: 'one = :p' }, q: { ...PARAM, filter: 'one > :q' } },
+    },
+    ['compatible params.q'],
+  ],
+  [
+    'another condition',
+    { sql: `${SQL} where {filters}`, params: { p: { ...PARAM, filter: 'one = :p' } } },
+    { sql: `${SQL} where {filters}`, params: { p: { ...PARAM, filter: 'one >= :p' } } },
+    ['risky params.p.filter'],
+  ],
+])('of filters, orders and pages: %s', (_what, old, now, expected) => {
+  const result = { one: { ...FIELD, nullable: false }, two: { ...FIELD, nullable: false } };
+  expect(told(fileOf({ result, ...old }), fileOf({ result, ...now }))).toEqual(expected);
+});

@@ -191,8 +191,28 @@ function compareTerms(old: CapabilityTerms, now: CapabilityTerms, changes: Chang
     changes.add('breaking', ['params'], `takes ${need} from who calls now: callers without it are refused`);
   for (const need of old.needs.filter((each) => !now.needs.includes(each)))
     changes.add('compatible', ['params'], `no longer takes ${need} from who calls`);
+  compareClauses(old, now, changes);
   if (old.sql !== now.sql)
     changes.add('compatible', ['sql'], 'changed: the same form of rows, maybe other rows');
+}
+
+/** Of what both have: what one has is a parameter, or one of its values. */
+function compareClauses(old: CapabilityTerms, now: CapabilityTerms, changes: Changes): void {
+  for (const [name, filter] of old.filters) {
+    const after = now.filters.get(name);
+    if (after !== undefined && after !== filter)
+      changes.add(
+        'risky',
+        ['params', name, 'filter'],
+        'changed: calls with the parameter may get other rows',
+      );
+  }
+  for (const [name, terms] of old.orders) {
+    const after = now.orders.get(name);
+    const path = name === '' ? ['paging'] : ['sort', name];
+    if (after !== undefined && after !== terms)
+      changes.add('risky', path, 'changed: rows come in another order, and cursors of before are refused');
+  }
 }
 
 /** What could not be compared, since one side does not show it. */

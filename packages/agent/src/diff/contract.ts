@@ -32,6 +32,10 @@ export interface CapabilityTerms
   readonly isHidden: boolean;
   /** Properties of who calls that a call needs. */
   readonly needs: readonly string[];
+  /** The conditions of parameters. */
+  readonly filters: Named<string>;
+  /** The terms of each order as JSON; that without a name is the only one. */
+  readonly orders: Named<string>;
 }
 
 export interface ParamContract {

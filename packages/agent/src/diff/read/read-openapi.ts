@@ -86,7 +86,22 @@ export function contractOfOffer(offer: Omit<Offer, 'drivers'>): Contract {
 function termsOf(capability: Capability): CapabilityTerms {
   const { limits, exposeInOpenapi, params, sql, allowFunctions, allowForeignTables } = capability;
   const needs = [...new Set(params.flatMap(({ from }) => from ?? []))];
-  return { isHidden: !exposeInOpenapi, ...limits, needs, sql, allowFunctions, allowForeignTables };
+  const filters = params.flatMap(({ name, filter }) =>
+    filter === undefined ? [] : [[name, filter.sql] as const],
+  );
+  const orders = (capability.clauses?.orders ?? []).map(
+    ({ name, terms }) => [name, JSON.stringify(terms)] as const,
+  );
+  return {
+    isHidden: !exposeInOpenapi,
+    ...limits,
+    needs,
+    sql,
+    filters: new Map(filters),
+    orders: new Map(orders),
+    allowFunctions,
+    allowForeignTables,
+  };
 }
 
 function readOperation(operation: Json): CapabilityContract {
