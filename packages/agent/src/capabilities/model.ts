@@ -39,6 +39,8 @@ interface Clauses {
   readonly orders: readonly SortOrder[];
   /** Whether callers continue after the last row by `cursor`. */
   readonly hasPages: boolean;
+  /** The fields of `paging`. */
+  readonly unique: readonly string[];
 }
 
 interface SortOrder {

@@ -240,7 +240,7 @@ function pagingOf(
   const hasFilters = Object.values(params).some(({ filter }) => filter !== undefined);
   return {
     ...(isMapping ? { paging } : {}),
-    ...(hasFilters || orders.length > 0 ? { clauses: { orders, hasPages: unique.length > 0 } } : {}),
+    ...(hasFilters || orders.length > 0 ? { clauses: { orders, unique, hasPages: unique.length > 0 } } : {}),
   };
 }
 

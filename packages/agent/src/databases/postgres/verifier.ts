@@ -16,6 +16,7 @@ import { runOwnStatements } from './execute/own-statements.ts';
 import type { SessionPool } from './pool/session-pool.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
+import { pagingWarnings } from './verify/clauses/paging-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 import { constantKeyWarnings, rowCountWarnings } from './verify/parameter-warnings.ts';
 
@@ -38,6 +39,7 @@ export const verifier: Verifier = {
           ...(await viewWarnings(pool, plain)),
           ...(await foreignTableWarnings(pool, plain)),
           ...(await bodyWarnings(pool, plain)),
+          ...(await pagingWarnings(pool, capabilities)),
         ];
       },
       async findUnordered(capabilities) {

@@ -174,7 +174,7 @@ function resultTypeOf(column: pg.FieldDef, type: ColumnType, version: number): R
 }
 
 /** Asks which columns hold no nulls. Of tables with children only a partitioned one speaks for them, too. */
-function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
+export function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
   const ofTables = columns.filter(({ tableID, columnID }) => tableID > 0 && columnID > 0);
   return {
     text: `select a.attrelid, a.attnum
@@ -192,7 +192,7 @@ function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
 }
 
 /** Whether a row may have a null that its table does not: by an outer join, grouping sets, or a branch of a set. */
-function addsNulls({ inspected }: ReadStatement): boolean {
+export function addsNulls({ inspected }: Pick<ReadStatement, 'inspected'>): boolean {
   let adds = false;
   walk(inspected.tree, (key, child) => {
     if (key === 'jointype' && child !== 'JOIN_INNER') adds = true;

@@ -1,0 +1,116 @@
+import { loadModule } from 'libpg-query';
+import type { Capability } from '../../../../capabilities/model.ts';
+import type { Fault } from '../../../../capabilities/fault.ts';
+import { plainCapability } from '../../../clauses/compose.ts';
+import type { SessionPool } from '../../pool/session-pool.ts';
+import { addsNulls, notNullStatement } from '../describe-statement.ts';
+import { findsOneRow, type RelationKeys } from '../one-row.ts';
+import { step } from '../plan-statement.ts';
+import { relationKeys } from '../relation-keys.ts';
+import { readStatement, type ReadStatement } from '../statement/read-statement.ts';
+import { inside, listIn, namesIn, type TreeNode } from '../statement/tree.ts';
+
+/** What pages may lose, as far as the database tells: rows that share the fields of `paging`, and nulls. */
+export async function pagingWarnings(
+  pool: SessionPool,
+  capabilities: readonly Capability[],
+): Promise<readonly Fault[]> {
+  const paged = capabilities.filter(({ clauses }) => clauses?.hasPages === true);
+  if (paged.length === 0) return [];
+  await loadModule();
+  const keys = await relationKeys(
+    pool,
+    paged.map((capability) => plainCapability(capability, [])),
+  );
+  const warnings: Fault[] = [];
+  for (const capability of paged) {
+    const plain = plainCapability(capability, []);
+    const result = readStatement(plain);
+    if (!result.ok) continue;
+    warnings.push(...notUnique(capability, result.read, keys));
+    warnings.push(...(await mayBeNull(pool, capability, result.read)));
+  }
+  return warnings;
+}
+
+function notUnique(
+  { name, params, clauses }: Capability,
+  { inspected }: ReadStatement,
+  keys: RelationKeys,
+): readonly Fault[] {
+  const fields = clauses?.unique ?? [];
+  if (isUnique(inspected.tree, fields, keys)) return [];
+  const path = `capabilities.${name}.paging`;
+  const message = `is not known to be unique: a page whose last row shares ${fields.map((field) => `\`${field}\``).join(', ')} with the next one fails; name the columns of a key, or make them unique`;
+  const position = params.find(({ madeBy }) => madeBy === 'paging')?.position;
+  return [{ path, message, ...(position === undefined ? {} : { position }) }];
+}
+
+/** Whether equality of these fields leaves one row at most. */
+function isUnique(select: TreeNode, fields: readonly string[], keys: RelationKeys): boolean {
+  const columns = fields.map((field) => columnOf(select, field));
+  if (columns.includes(undefined)) return false;
+  const groups = listIn(select['groupClause']);
+  if (groups.length > 0) {
+    const texts = new Set(columns.map((column) => namesIn(column).at(-1)));
+    return groups.every((group) => texts.has(namesIn(inside(group, 'ColumnRef')?.['fields']).at(-1) ?? ''));
+  }
+  const given = columns.map((column) => ({
+    A_Expr: {
+      kind: 'AEXPR_OP',
+      name: [{ String: { sval: '=' } }],
+      lexpr: column,
+      rexpr: { ParamRef: { number: 1 } },
+    },
+  }));
+  const where = inside(select, 'whereClause');
+  const args = where === undefined ? given : [where, ...given];
+  return findsOneRow({ ...select, whereClause: { BoolExpr: { boolop: 'AND_EXPR', args } } }, keys);
+}
+
+/** The column of a relation that a field is; undefined for anything else. */
+function columnOf(select: TreeNode, field: string): TreeNode | undefined {
+  for (const item of listIn(select['targetList'])) {
+    const target = inside(item, 'ResTarget');
+    const value = inside(target, 'val');
+    const column = inside(value, 'ColumnRef');
+    if (column === undefined) continue;
+    const parts = listIn(column['fields']);
+    if (parts.some((part) => 'A_Star' in part)) {
+      const [relation] = parts.filter((part) => !('A_Star' in part));
+      const name = { String: { sval: field } };
+      return { ColumnRef: { fields: relation === undefined ? [name] : [relation, name] } };
+    }
+    if ((target?.['name'] ?? namesIn(parts).at(-1)) === field) return value;
+  }
+  return undefined;
+}
+
+/** Nulls of a field that is said to have none come last, where pages no longer find them. */
+async function mayBeNull(
+  pool: SessionPool,
+  capability: Capability,
+  { inspected, rewritten, template }: ReadStatement,
+): Promise<readonly Fault[]> {
+  const { name, result, clauses } = capability;
+  const terms = new Set(clauses?.orders.flatMap((order) => order.terms.map(({ field }) => field)));
+  const values = template.params.map(() => null);
+  const described = await step(pool, capability, [
+    { text: `select * from (\n${rewritten.text}\n) q limit 0`, values },
+  ]);
+  const columns = described.ok ? (described.output.results[0]?.fields ?? []) : [];
+  const asked = columns.filter((column) => terms.has(column.name));
+  const looked = await step(pool, capability, [notNullStatement(asked)]);
+  if (!looked.ok) return [];
+  const filled = new Set(looked.output.results[0]?.rows.map(([table, column]) => `${table}.${column}`));
+  return asked.flatMap((column) => {
+    const field = result.find((each) => each.name === column.name);
+    const isFilled = !addsNulls({ inspected }) && filled.has(`${column.tableID}.${column.columnID}`);
+    const isKnown = column.tableID > 0;
+    if (field === undefined || field.nullable || isFilled || !isKnown) return [];
+    const path = `capabilities.${name}.result.${field.name}`;
+    const message =
+      'is `nullable: false`, but the database allows nulls in its column: pages would not find such rows';
+    return [{ path, position: field.position, message }];
+  });
+}
