@@ -11,9 +11,9 @@ export interface ClausesScene {
     readonly password: string;
     readonly name: string;
   };
-  execute(sql: string): Promise<unknown>;
+  readonly execute: (sql: string) => Promise<unknown>;
   readonly random: () => number;
-  progress(text: string): void;
+  readonly progress: (text: string) => void;
 }
 
 /** A file has so many capabilities, each with one filter. */

@@ -77,7 +77,7 @@ function columnOf(select: TreeNode, field: string): TreeNode | undefined {
     if (column === undefined) continue;
     const parts = listIn(column['fields']);
     if (parts.some((part) => 'A_Star' in part)) {
-      const [relation] = parts.filter((part) => !('A_Star' in part));
+      const relation = parts.find((part) => !('A_Star' in part));
       const name = { String: { sval: field } };
       return { ColumnRef: { fields: relation === undefined ? [name] : [relation, name] } };
     }
