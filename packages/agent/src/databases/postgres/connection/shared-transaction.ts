@@ -24,13 +24,20 @@ const SET_UP = 2;
  * comes after the statements, which hold the locks of their tables until the rollback: what it sees is what they saw.
  */
 export function shareTransaction(units: Unit[]): Unit[] {
-  const blind = units.flatMap((unit) => (unit.blind === undefined ? [] : [{ unit, call: unit.blind }]));
+  return shareAlike(shareAlike(units, false), true);
+}
+
+function shareAlike(units: Unit[], plansEach: boolean): Unit[] {
+  const isAlike = ({ blind }: Unit): boolean => blind?.plansEach === plansEach;
+  const blind = units.flatMap((unit) =>
+    unit.blind !== undefined && isAlike(unit) ? [{ unit, call: unit.blind }] : [],
+  );
   const [first] = blind;
   if (first === undefined || blind.length < SHARED_MIN) return units;
   const shared = sharedUnit(blind);
   return units.flatMap((unit) => {
     if (unit === first.unit) return [shared];
-    return unit.blind === undefined ? [unit] : [];
+    return isAlike(unit) ? [] : [unit];
   });
 }
 
@@ -48,7 +55,7 @@ function sharedUnit(blind: readonly BlindUnit[]): Unit {
   return {
     statements: [
       BEGIN,
-      shareSettings(timeoutMs),
+      shareSettings(timeoutMs, blind[0]?.call.plansEach === true),
       ...blind.map(({ call }) => call.statement),
       guardStatement([...relations.values()], unlocks),
       ROLLBACK,

@@ -16,6 +16,8 @@ export interface TransactionSettings {
   readonly checksClient: boolean;
   /** Whether the session has `SESSION_SETTINGS`: see `SessionFacts`. */
   readonly keepsSettings: boolean;
+  /** Whether its statement is planned for its values at each call: see `PLAN_EACH`. */
+  readonly plansEach: boolean;
 }
 
 const TOLD = [
@@ -37,25 +39,30 @@ const CHECK_INTERVAL = 'client_connection_check_interval';
 /** Makes the server end a query whose client is gone, as when the agent was killed: it looks once a second. */
 const WATCH = setConfig(CHECK_INTERVAL, "'1s'");
 
+/**
+ * A plan for any values takes a range for a small part of the table, and so may read the whole of it where a filter with
+ * these values finds a few rows.
+ */
+const PLAN_EACH = setConfig('plan_cache_mode', "'force_custom_plan'");
+
+const OF_CALLER = ['svc.subject', 'svc.issuer', 'svc.client_id', 'svc.claims'];
 const PLAIN = textsOf('svc/settings', []);
-const WITH_CALLER = textsOf('svc/settings-caller', [
-  'svc.subject',
-  'svc.issuer',
-  'svc.client_id',
-  'svc.claims',
-]);
+const WITH_CALLER = textsOf('svc/settings-caller', OF_CALLER);
+const PLANNED = textsOf('svc/settings-planned', [], [PLAN_EACH]);
+const PLANNED_WITH_CALLER = textsOf('svc/settings-caller-planned', OF_CALLER, [PLAN_EACH]);
 
 /** The statements that apply the settings, with the parameters that say who calls behind the others. */
 function textsOf(
   name: string,
   caller: readonly string[],
+  more: readonly string[] = [],
 ): Readonly<Record<'name' | 'all' | 'watched' | 'kept', string>> {
-  const all = [...TOLD, ...numbered(caller, 6)];
+  const all = [...TOLD, ...numbered(caller, 6), ...more];
   return {
     name,
     all: apply(all),
     watched: apply([...all, WATCH]),
-    kept: apply([...DIFFERING, ...numbered(caller, 5)]),
+    kept: apply([...DIFFERING, ...numbered(caller, 5), ...more]),
   };
 }
 
@@ -123,11 +130,14 @@ export const UNLOCK: Statement = { text: `select ${RELEASE_LOCKS}` };
 
 /** Nothing that is not PostgreSQL's own is found by its name alone. */
 const PINNED_PATH = 'pg_catalog, pg_temp';
-const SHARE = apply([setConfig('statement_timeout', '$1'), setConfig('search_path', `'${PINNED_PATH}'`)]);
+const SHARED = [setConfig('statement_timeout', '$1'), setConfig('search_path', `'${PINNED_PATH}'`)];
+const SHARE = { name: 'svc/shared', text: apply(SHARED) };
+const SHARE_PLANNED = { name: 'svc/shared-planned', text: apply([...SHARED, PLAN_EACH]) };
 
 /** The settings of a transaction that several calls share, on a session that has `SESSION_SETTINGS`. No caller is named. */
-export function shareSettings(timeoutMs: number): Statement {
-  return { name: 'svc/shared', text: SHARE, values: [String(Math.max(Math.ceil(timeoutMs), 1))] };
+export function shareSettings(timeoutMs: number, plansEach: boolean): Statement {
+  const values = [String(Math.max(Math.ceil(timeoutMs), 1))];
+  return { ...(plansEach ? SHARE_PLANNED : SHARE), values };
 }
 
 const IS_TRIPPED = `pg_catalog.row_security_active(g.oid) or pg_catalog.pg_relation_filenode(g.oid) is null
@@ -166,7 +176,8 @@ export function trippedIn({ rows }: Rows): readonly string[] | 'unknown' | undef
 /** What is set here ends with the transaction, so nothing stays on a connection that a pooler gives to another client. */
 export function applySettings(settings: TransactionSettings): Statement {
   const { searchPath, apiKeyName, capability, requestId, caller, keepsSettings } = settings;
-  const texts = caller === undefined ? PLAIN : WITH_CALLER;
+  const [usual, planned] = caller === undefined ? [PLAIN, PLANNED] : [WITH_CALLER, PLANNED_WITH_CALLER];
+  const texts = settings.plansEach ? planned : usual;
   const text = keepsSettings ? texts.kept : settings.checksClient ? texts.watched : texts.all;
   // The server reads 0 as "no limit".
   const values = [String(Math.max(Math.ceil(settings.timeoutMs), 1))];

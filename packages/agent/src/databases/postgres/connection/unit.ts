@@ -34,6 +34,8 @@ export interface BlindCall {
   readonly deadline: number;
   /** Whether the account may give back locks. */
   readonly unlocks: boolean;
+  /** Whether it is planned for its values: it shares with such calls only. */
+  readonly plansEach: boolean;
   /** It leaves in a shared transaction; `isFirst` for one call of each. */
   onShared(isFirst: boolean): void;
   /** It must share no more: these relations have changed, or something that nobody can name. */

@@ -103,6 +103,22 @@ export function assembledQuery(
   };
 }
 
+/**
+ * Whether the server should plan it for its values. A plan for any values guesses well what part of a table a comparison
+ * with one column finds, but takes a range with two ends, and what it cannot look into, for a very small one.
+ */
+export function plansEach({ filters }: AssembledQuery, { filters: chosen }: Chosen): boolean {
+  const ranges = new Set<string>();
+  return chosen.some((index) => {
+    const { compares } = filters[index] ?? {};
+    if (compares === undefined) return true;
+    if (!compares.isRange) return false;
+    const isSecond = ranges.has(compares.column);
+    ranges.add(compares.column);
+    return isSecond;
+  });
+}
+
 /** The text of the statement alone, with `$1`, `$2`, ... */
 export function statementText({ order, filters, after }: Chosen): string {
   const { statements, page } = partsOf(order, after);

@@ -33,6 +33,8 @@ interface AssembledFilter {
   readonly stands: boolean;
   /** How many rows are expected with it alone. */
   readonly rows: number;
+  /** The column that it compares with its parameter; absent if it is anything else. */
+  readonly compares?: { readonly column: string; readonly isRange: boolean };
 }
 
 export interface AssembledOrder {

@@ -22,7 +22,14 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { SharingQuery, type SharedCall } from '../pool/shared-calls.ts';
 import { bindValue } from './bind-values.ts';
 import { LruMap } from '../../clauses/lru-map.ts';
-import { assembledQuery, choose, cursorOf, FOREIGN_CURSOR, statementText } from './assembled-queries.ts';
+import {
+  assembledQuery,
+  choose,
+  cursorOf,
+  FOREIGN_CURSOR,
+  plansEach,
+  statementText,
+} from './assembled-queries.ts';
 import type { AssembledQuery, BoundParam, PreparedQuery } from './prepared-query.ts';
 import { Forms, resultOf, type FormResult, type FormStatement } from './result-forms.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
@@ -47,16 +54,17 @@ const CHANGED_HINT =
 export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
   const { capability, shared, assembled } = verified;
   const sharing = shared && new SharingQuery(pool.sharedCalls, capability, shared);
-  const runnable = (prepared: PreparedQuery): RunnableQuery => ({
+  const runnable = (prepared: PreparedQuery, plansEach: boolean): RunnableQuery => ({
     pool,
     verified: prepared,
     forms: new Forms(prepared),
     latencies: new LatencyByCaller(),
     sharing,
     isAssembled: assembled !== undefined,
+    plansEach,
   });
   const changedLabels = watchLabels(pool, capability, verified.params);
-  const query = runnable(verified);
+  const query = runnable(verified, false);
   return {
     run:
       assembled === undefined
@@ -75,12 +83,14 @@ const ASSEMBLED_MAX = 128;
 function runAssembled(
   verified: PreparedQuery,
   assembled: AssembledQuery,
-  runnable: (prepared: PreparedQuery) => RunnableQuery,
+  runnable: (prepared: PreparedQuery, plansEach: boolean) => RunnableQuery,
 ): Query['run'] {
   const kept = new LruMap<string, RunnableQuery>(ASSEMBLED_MAX);
   return async (call) => {
     const chosen = choose(verified, assembled, call.values);
-    const query = kept.get(chosen.key) ?? runnable(assembledQuery(verified, assembled, chosen));
+    const query =
+      kept.get(chosen.key) ??
+      runnable(assembledQuery(verified, assembled, chosen), plansEach(assembled, chosen));
     kept.set(chosen.key, query);
     const { last, ...result } = await new Run(query, call, chosen.after).run().catch((error: unknown) => {
       const isTied = error instanceof DatabaseError && error.kind === 'tied';
@@ -99,6 +109,7 @@ interface RunnableQuery {
   /** Undefined if each call has its own transaction. */
   readonly sharing: SharingQuery | undefined;
   readonly isAssembled: boolean;
+  readonly plansEach: boolean;
 }
 
 /** A call of a query, which may take several transactions. */
@@ -203,7 +214,8 @@ class Run {
     const values = blind?.statement.values ?? this.#texts();
     const statements = [{ name, text, values, isAssembled: this.#query.isAssembled }];
     const mostBytes = answerMaxBytes(this.#query.verified.limits.maxBytes);
-    return { settings: this.#settings, statements, unlocks: true, mostBytes, shortMs, blind };
+    const { plansEach } = this.#query;
+    return { settings: this.#settings, statements, unlocks: true, mostBytes, shortMs, plansEach, blind };
   }
 
   #blindCall(
@@ -213,7 +225,7 @@ class Run {
   ): SharedCall | undefined {
     if (sharing === undefined || shared === undefined) return undefined;
     const statement = { ...shared, values: this.#texts(), isAssembled: this.#query.isAssembled };
-    return sharing.call(session, statement, this.#deadline);
+    return sharing.call(session, statement, this.#deadline, this.#query.plansEach);
   }
 
   #texts(): (string | null)[] {

@@ -38,6 +38,8 @@ export interface Transaction {
   readonly shortMs?: number | undefined;
   /** See `Unit`. */
   readonly mostBytes?: number;
+  /** See `TransactionSettings`. */
+  readonly plansEach?: boolean;
   /** If it may share a transaction with others of its batch: see `shareTransaction`. */
   readonly blind?: BlindCall | undefined;
 }
@@ -108,6 +110,7 @@ export function runTransaction(
       searchPath,
       checksClient,
       keepsSettings,
+      plansEach: transaction.plansEach === true,
       ...transaction.settings,
     });
     const { statements } = transaction;

@@ -66,12 +66,18 @@ export class SharingQuery {
   }
 
   /** Undefined if it may share no more, a pooler could give the session to other clients, or its search path is another. */
-  call(session: DatabaseSession, statement: Statement, deadline: number): SharedCall | undefined {
+  call(
+    session: DatabaseSession,
+    statement: Statement,
+    deadline: number,
+    plansEach: boolean,
+  ): SharedCall | undefined {
     const { keepsSettings, backend, searchPath, unlocks } = session.facts;
     // On another path the author's names may find other tables.
     const isSamePath = searchPath === this.#searchPath;
     if (!isSamePath || !keepsSettings || backend === undefined || this.#hasEnded()) return undefined;
-    return new SharedCall(this.#all, this, { statement, relations: this.#relations, deadline, unlocks });
+    const relations = this.#relations;
+    return new SharedCall(this.#all, this, { statement, relations, deadline, unlocks, plansEach });
   }
 
   end(): void {
@@ -96,6 +102,7 @@ export class SharedCall implements BlindCall {
   readonly relations: readonly GuardedRelation[];
   readonly deadline: number;
   readonly unlocks: boolean;
+  readonly plansEach: boolean;
   readonly #all: SharedCalls;
   readonly #query: SharingQuery;
   #isShared = false;
@@ -103,7 +110,7 @@ export class SharedCall implements BlindCall {
   constructor(
     all: SharedCalls,
     query: SharingQuery,
-    { statement, relations, deadline, unlocks }: Omit<BlindCall, 'onShared' | 'onTripped'>,
+    { statement, relations, deadline, unlocks, plansEach }: Omit<BlindCall, 'onShared' | 'onTripped'>,
   ) {
     this.#all = all;
     this.#query = query;
@@ -111,6 +118,7 @@ export class SharedCall implements BlindCall {
     this.relations = relations;
     this.deadline = deadline;
     this.unlocks = unlocks;
+    this.plansEach = plansEach;
   }
 
   /** Whether it has left in a shared transaction. */

@@ -1,8 +1,7 @@
 import type { Capability } from '../../../../capabilities/model.ts';
 import { mayFallAway } from '../../../../capabilities/clauses.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import { filtersOf, plainCapability } from '../../../clauses/compose.ts';
-import { pageCondition } from '../../../clauses/page-condition.ts';
+import { filtersOf } from '../../../clauses/compose.ts';
 import { numbered, type Marks, type Part } from '../../../clauses/parts.ts';
 import { faultAt, type CheckResult } from '../../../sql/fault-at.ts';
 import {
@@ -22,13 +21,13 @@ import { checkTyped, typeStatement, type Known, type WrappingOf } from '../check
 import { readPlan } from '../functions/known-functions.ts';
 import { askVolatile, step } from '../plan-statement.ts';
 import { inspectSelect } from '../statement/inspect.ts';
-import { namedObjects } from '../statement/named-objects.ts';
-import { readStatement, sameParameters, type ReadStatement } from '../statement/read-statement.ts';
+import { sameParameters, type ReadStatement } from '../statement/read-statement.ts';
 import { fingerprint, inside, listIn, type TreeNode } from '../statement/tree.ts';
 import { planStatement, type TypedStatement } from '../types/choose-types.ts';
 import { atFilter, type ReadAssembled } from './read-assembled.ts';
-import { filterFault, MAY_DIFFER } from './read-clauses.ts';
-import { PAGE_DIALECT, sqlOrders, type SqlOrder } from './sort-orders.ts';
+import { comparedColumn, filterFault, MAY_DIFFER } from './read-clauses.ts';
+import { faultsOfFilters } from './faults-of-filters.ts';
+import { conditionsOf, sqlOrders, type SqlOrder } from './sort-orders.ts';
 import { assembledText, markedStatement, sourceOf, type Clause } from './statement-source.ts';
 
 const FORMS: readonly ResultForm[] = ['few', 'whole', 'prefix'];
@@ -158,11 +157,15 @@ class Assembly {
     if (whole === undefined) throw new Error('verified no statement with all filters');
     const own = verified.find(({ query }) => query.transaction?.form === 'own');
     const sharing = (own ?? whole).query.transaction;
-    const filters = filtersOf(capability).map((param, index) => ({
-      param: this.#params.findIndex((each) => each.param.name === param.name),
-      stands: !mayFallAway(param),
-      rows: estimates.ofFilters[index] ?? Number.POSITIVE_INFINITY,
-    }));
+    const filters = filtersOf(capability).map((param, index) => {
+      const compares = comparedColumn(param.filter?.sql ?? '');
+      return {
+        param: this.#params.findIndex((each) => each.param.name === param.name),
+        stands: !mayFallAway(param),
+        rows: estimates.ofFilters[index] ?? Number.POSITIVE_INFINITY,
+        ...(compares === undefined ? {} : { compares }),
+      };
+    });
     const { shared, ...unshared } = whole.query;
     const isShared = own === undefined && shared !== undefined;
     const query: PreparedQuery = {
@@ -362,26 +365,6 @@ function withoutShared({ name, first, pages }: AssembledOrder): AssembledOrder {
   return { name, first: unshared(first), pages: { ...pages, next: unshared(pages.next) } };
 }
 
-/** By which values of the cursor are null: those of terms that may be. */
-function conditionsOf(order: SqlOrder, firstValue: number): AssembledPages['conditions'] {
-  const terms = order.pageTerms(firstValue);
-  const masks = terms.reduce<readonly string[]>(
-    (before, { mayBeNull }) =>
-      before.flatMap((mask) => (mayBeNull ? [`${mask}v`, `${mask}n`] : [`${mask}v`])),
-    [''],
-  );
-  return Object.fromEntries(
-    masks.map((mask) => [
-      mask,
-      pageCondition(
-        terms,
-        mask.split('').map((each) => each === 'n'),
-        PAGE_DIALECT,
-      ),
-    ]),
-  );
-}
-
 /** Whether the one source of `outer` is `inner`, whose WITH queries stand before `outer`. */
 function holds(outer: TreeNode, inner: TreeNode): boolean {
   const source = inside(listIn(outer['fromClause'])[0], 'RangeSubselect', 'subquery', 'SelectStmt');
@@ -389,30 +372,4 @@ function holds(outer: TreeNode, inner: TreeNode): boolean {
   return (
     fingerprint(source) === fingerprint(rest) && fingerprint(outer['withClause']) === fingerprint(withClause)
   );
-}
-
-/** Names the filters without which the statement would have no fault; else the faults as they are. */
-async function faultsOfFilters(
-  pool: SessionPool,
-  capability: Capability,
-  known: Known,
-  faults: readonly VerificationFault[],
-): Promise<readonly VerificationFault[]> {
-  const filters = filtersOf(capability);
-  const faultsWith = async (chosen: typeof filters): Promise<readonly VerificationFault[]> => {
-    const plain = plainCapability(capability, chosen);
-    const read = readStatement(plain);
-    if (!read.ok) return read.faults;
-    const statement = { ...read, named: namedObjects([read.read.inspected.tree]) };
-    const typed = await typeStatement(pool, plain, statement, known);
-    if (!typed.ok) return typed.faults;
-    const checked = await checkTyped(pool, plain, typed, known);
-    return checked.ok ? [] : checked.faults;
-  };
-  if ((await faultsWith([])).length > 0) return faults;
-  const ofFilters: VerificationFault[] = [];
-  for (const param of filters) {
-    for (const fault of await faultsWith([param])) ofFilters.push(atFilter(capability, param, fault));
-  }
-  return ofFilters.length > 0 ? ofFilters : faults;
 }

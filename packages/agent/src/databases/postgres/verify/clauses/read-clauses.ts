@@ -8,7 +8,15 @@ import { findParameters, namesOfParameters } from '../statement/named-parameters
 import { isChanging } from '../functions/known-functions.ts';
 import { inspectSelect, tooDeep } from '../statement/inspect.ts';
 import { scan } from '../statement/scan.ts';
-import { fingerprint, inside, isNode, listIn, type TreeNode } from '../statement/tree.ts';
+import {
+  castParameter,
+  fingerprint,
+  inside,
+  isNode,
+  listIn,
+  namesIn,
+  type TreeNode,
+} from '../statement/tree.ts';
 
 /** Stands in the place of the filters where only the statement around them is read. */
 const STAND_IN = 'svc_filters_stand_here';
@@ -68,6 +76,24 @@ function problemOfFilter({ name, filter }: Param, capability: Capability): strin
   } catch (error) {
     return tooDeep(error)?.message ?? ONE_CONDITION;
   }
+}
+
+const RANGES = new Set(['<', '<=', '>', '>=']);
+
+/** The column that a condition compares with a parameter; undefined if it does anything else. */
+export function comparedColumn(
+  filter: string,
+): { readonly column: string; readonly isRange: boolean } | undefined {
+  const select = selectOf(`select 1 where ${withoutParameters(filter)}`);
+  const comparison = inside(select, 'whereClause', 'A_Expr');
+  if (comparison?.['kind'] !== 'AEXPR_OP') return undefined;
+  const sides = [comparison['lexpr'], comparison['rexpr']];
+  const column = sides.map((side) => inside(side, 'ColumnRef')).find((side) => side !== undefined);
+  const operator = namesIn(comparison['name']).join('.');
+  const isKnown = operator === '=' || RANGES.has(operator);
+  if (column === undefined || !isKnown || !sides.some((side) => castParameter(side) !== undefined))
+    return undefined;
+  return { column: namesIn(column['fields']).join('.'), isRange: operator !== '=' };
 }
 
 /** One text for equal conditions; undefined for what is more or less than the condition of a WHERE. */
