@@ -49,12 +49,19 @@ describe('without a file', () => {
   });
 
   test.each([
-    ['a scheme that no driver has', () => 'oracle://a:Canary@127.0.0.1/b', /must look like/],
+    ['a scheme that no driver has', () => 'oracle://a:Canary@127.0.0.1/b', /must look like .*`sqlite:`/],
+    ['a path without a scheme', () => 'shop.db', /must look like .*`sqlite:`/],
+    ['a path that no shell has expanded', () => 'sqlite:~/Canary.db', /no shell has expanded/],
     ['a server that is away', async () => `postgres://a:Canary@127.0.0.1:${await freePort()}/b`, /database/],
     [
       'a password that is refused',
       () => `postgres://${database.user}:Canary@${database.host}:${database.port}/${database.name}`,
       /password|log/i,
+    ],
+    [
+      'a password that is missing',
+      () => `postgres://${database.user}@${database.host}:${database.port}/${database.name}`,
+      /it asks for a password and got none/,
     ],
   ])('%s is told, without the URL', async (_what, urlOf, expected) => {
     const url = await urlOf();

@@ -63,6 +63,8 @@ const UNREAD_MAX = 1000;
 /** How long a client may look at why nothing is served. */
 const FAULT_SHOWN_MS = 10_000;
 const LISTER = '`svc-agent check`';
+/** Without a file there is nothing yet that `check` could read. */
+const LISTER_OF_URL = `\`svc-agent init\` (with a file, ${LISTER})`;
 /** What faults call the file that was proposed in memory. */
 const PROPOSED = 'database';
 /** Names the agent of this process in its catalog. */
@@ -294,7 +296,7 @@ export function runStdio({ given, env, version }: StdioInput): void {
     exitCode = EXIT.usage;
     if (file === '')
       for (const { path, message } of faults) say(path === '' ? message : `${path}: ${message}`);
-    else printFaults(faults, process.stderr, file, { log: LISTER });
+    else printFaults(faults, process.stderr, file, { log: file === PROPOSED ? LISTER_OF_URL : LISTER });
     if (process.stdin.isTTY) process.exit(exitCode);
     start.settle({ fault: startFault(file, faults) });
     let quietSince = performance.now();
