@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { runProcess, SVC, testDatabase, type TestDatabase } from '@svc/testkit';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { descendantsOf } from '../workers/workers.testing.ts';
 import { LIBRARY, libraryFile } from './library.testing.ts';
 import { folderOf, start } from './scene.testing.ts';
 
@@ -53,6 +54,18 @@ describe('while the checks wait for a database that does not answer', () => {
     await client.process.exited;
     expect(performance.now() - endedAt).toBeLessThan(1000);
     await expect(listed).rejects.toThrow('it ended');
+  });
+
+  test('the client is told when their process is killed', async () => {
+    const port = await silentServer();
+    const { file } = await library(libraryFile({ ...database, host: '127.0.0.1', port }));
+    const client = await start(['--config', file]);
+    await client.stateless('server/discover');
+    const initialized = client.initialize();
+    for (const pid of await descendantsOf(client.process.pid)) process.kill(pid, 'SIGKILL');
+    expect((await initialized).error?.message).toMatch(/^svc cannot start: .*: the checks failed$/);
+    client.end();
+    expect((await client.process.exited).code).toBe(2);
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'the end of input'] as const)('%s ends it', async (what) => {
