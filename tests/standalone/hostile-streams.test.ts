@@ -159,6 +159,11 @@ describe('a client that stops reading', () => {
 test.each([
   ['a thousand messages', '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'.repeat(1000), 20_000_000],
   ['16 MB of ids', `{"jsonrpc":"2.0","id":"${'x'.repeat(1_000_000)}","method":"ping"}\n`, 60_000_000],
+  [
+    '16 MB of ids in batches',
+    `[${Array.from({ length: 4 }, () => `{"jsonrpc":"2.0","id":"${'x'.repeat(250_000)}","method":"ping"}`).join()}]\n`,
+    60_000_000,
+  ],
 ])('of a client that sends and never reads, no more is read than %s', async (_what, text, most) => {
   const { file } = await library();
   const client = spawn(process.execPath, [SVC, 'stdio', '--config', file], {
@@ -166,6 +171,10 @@ test.each([
   });
   const exited = once(client, 'exit');
   onTestFinished(() => void client.kill('SIGKILL'));
+  const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+  client.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 'i', method: 'initialize', params })}\n`);
+  await once(client.stdout, 'data');
+  client.stdout.pause();
   const pings = Buffer.from(text);
   let sent = 0;
   let isStuck = false;
