@@ -7,6 +7,7 @@ import {
   BATCH_MAX,
   CallerGone,
   cancelledIdOf,
+  emptyCallLog,
   errorAnswer,
   idOf,
   isObject,
@@ -139,14 +140,7 @@ export function createServeMessages(options: ServeMessagesOptions): ServedMessag
 
   /** Never rejects. */
   async function serveOne(value: unknown, raw: Buffer, batched: boolean): Promise<Answer> {
-    const log: CallLog = {
-      capability: '',
-      mcpMethod: '',
-      errorCode: '',
-      cancelled: false,
-      durationMs: undefined,
-      trace: undefined,
-    };
+    const log = emptyCallLog();
     const startedAt = performance.now();
     const requestId = randomUUID();
     try {

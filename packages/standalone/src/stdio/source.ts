@@ -8,7 +8,7 @@ export type ChosenSource = Source | { readonly problem: string };
 const NOT_EXPANDED = 'no shell has expanded `~`; write the whole path';
 
 /** Flags that say what to propose, for a database without a file. */
-const OF_URL = ['schema', 'tables', 'exclude', 'include', 'max'] as const;
+export const OF_URL = ['schema', 'tables', 'exclude', 'include', 'max'] as const;
 
 /**
  * A flag, else the environment. A value that is wholly `${...}` counts as absent: clients pass on settings that their user
