@@ -56,6 +56,24 @@ describe('while the checks wait for a database that does not answer', () => {
     await expect(listed).rejects.toThrow('it ended');
   });
 
+  test.each([
+    ['40 requests of a megabyte', 40, 1_000_000],
+    ['2,000 small ones', 2000, 1],
+  ])('of %s the last are refused, and ping is answered', async (_what, count, size) => {
+    const port = await silentServer();
+    const { file } = await library(libraryFile({ ...database, host: '127.0.0.1', port }));
+    const client = await start(['--config', file]);
+    const text = 'x'.repeat(size);
+    for (let id = 1; id <= count; id += 1)
+      client.raw(`{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":{"text":"${text}"}}\n`);
+    const { error } = await client.answer(count);
+    expect(error?.message).toBe('too many requests wait for the start: send more once one is answered');
+    await client.request('ping', undefined, 'ping');
+    expect(client.messages().filter(({ id }) => Number(id) <= 10)).toEqual([]);
+    client.end();
+    expect((await client.process.exited).code).toBe(0);
+  });
+
   test('the client is told when their process is killed', async () => {
     const port = await silentServer();
     const { file } = await library(libraryFile({ ...database, host: '127.0.0.1', port }));
