@@ -156,15 +156,26 @@ describe('a client that stops reading', () => {
   });
 });
 
-test('of a client that sends and never reads, no more is read than a thousand messages', async () => {
+test.each([
+  ['a thousand messages', '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'.repeat(1000), 20_000_000],
+  ['16 MB of ids', `{"jsonrpc":"2.0","id":"${'x'.repeat(1_000_000)}","method":"ping"}\n`, 60_000_000],
+  [
+    '16 MB of ids in batches',
+    `[${Array.from({ length: 4 }, () => `{"jsonrpc":"2.0","id":"${'x'.repeat(250_000)}","method":"ping"}`).join()}]\n`,
+    60_000_000,
+  ],
+])('of a client that sends and never reads, no more is read than %s', async (_what, text, most) => {
   const { file } = await library();
   const client = spawn(process.execPath, [SVC, 'stdio', '--config', file], {
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   const exited = once(client, 'exit');
   onTestFinished(() => void client.kill('SIGKILL'));
-  const pings = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}\n'.repeat(1000));
-  const most = 20_000_000;
+  const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+  client.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 'i', method: 'initialize', params })}\n`);
+  await once(client.stdout, 'data');
+  client.stdout.pause();
+  const pings = Buffer.from(text);
   let sent = 0;
   let isStuck = false;
   while (sent < most && !isStuck) {
@@ -182,6 +193,20 @@ test('of a client that sends and never reads, no more is read than a thousand me
   const closedAt = performance.now();
   await exited;
   expect(performance.now() - closedAt).toBeLessThan(2000);
+});
+
+test('a client that closes standard error is served', async () => {
+  const { file } = await library();
+  const client = spawn(process.execPath, [SVC, 'stdio', '--config', file]);
+  const exited = once(client, 'exit');
+  onTestFinished(() => void client.kill('SIGKILL'));
+  client.stderr.destroy();
+  // The account may do more than read, which is said there once the checks are over.
+  client.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+  const [answer]: Buffer[] = await once(client.stdout, 'data');
+  expect(String(answer)).toContain('get_book');
+  client.stdin.end();
+  expect(await exited).toEqual([0, null]);
 });
 
 describe('input that is no message', () => {

@@ -77,6 +77,16 @@ describe('a start that fails is told to the client and on standard error', () =>
     expect(client.process.output('stderr')).toContain('wrong_24');
   });
 
+  test('for a last line without a line feed, too', async () => {
+    const { file } = await library('capabilities: 7\n');
+    const client = await start(['--config', file]);
+    await client.initialize();
+    client.raw('{"jsonrpc":"2.0","id":"last","method":"tools/list"}');
+    client.end();
+    expect((await client.process.exited).code).toBe(2);
+    expect((await client.answer('last')).error?.message).toMatch(/^svc cannot start: /);
+  });
+
   test('for 10 seconds after the last answer, then it ends with 2 although the input is open', async () => {
     const { file } = await library('capabilities: 7\n');
     const client = await start(['--config', file]);

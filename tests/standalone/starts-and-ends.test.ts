@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { runProcess, SVC, testDatabase, type TestDatabase } from '@svc/testkit';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { descendantsOf } from '../workers/workers.testing.ts';
 import { LIBRARY, libraryFile } from './library.testing.ts';
 import { folderOf, start } from './scene.testing.ts';
 
@@ -53,6 +54,36 @@ describe('while the checks wait for a database that does not answer', () => {
     await client.process.exited;
     expect(performance.now() - endedAt).toBeLessThan(1000);
     await expect(listed).rejects.toThrow('it ended');
+  });
+
+  test.each([
+    ['40 requests of a megabyte', 40, 1_000_000],
+    ['2,000 small ones', 2000, 1],
+  ])('of %s the last are refused, and ping is answered', async (_what, count, size) => {
+    const port = await silentServer();
+    const { file } = await library(libraryFile({ ...database, host: '127.0.0.1', port }));
+    const client = await start(['--config', file]);
+    const text = 'x'.repeat(size);
+    for (let id = 1; id <= count; id += 1)
+      client.raw(`{"jsonrpc":"2.0","id":${id},"method":"tools/list","params":{"text":"${text}"}}\n`);
+    const { error } = await client.answer(count);
+    expect(error?.message).toBe('too many requests wait for the start: send more once one is answered');
+    await client.request('ping', undefined, 'ping');
+    expect(client.messages().filter(({ id }) => Number(id) <= 10)).toEqual([]);
+    client.end();
+    expect((await client.process.exited).code).toBe(0);
+  });
+
+  test('the client is told when their process is killed', async () => {
+    const port = await silentServer();
+    const { file } = await library(libraryFile({ ...database, host: '127.0.0.1', port }));
+    const client = await start(['--config', file]);
+    await client.stateless('server/discover');
+    const initialized = client.initialize();
+    for (const pid of await descendantsOf(client.process.pid)) process.kill(pid, 'SIGKILL');
+    expect((await initialized).error?.message).toMatch(/^svc cannot start: .*: the checks failed$/);
+    client.end();
+    expect((await client.process.exited).code).toBe(2);
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'the end of input'] as const)('%s ends it', async (what) => {

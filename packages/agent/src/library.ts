@@ -9,6 +9,7 @@ export { printFaults } from './cli/print-faults.ts';
 export { keepReloading } from './cli/run/keep-reloading.ts';
 export type { LinkOverride } from './config/load.ts';
 export { databaseFault, type VerificationFault } from './databases/driver/errors.ts';
+export { unexpected } from './reload/fault-texts.ts';
 export { recordsOf } from './reload/found-records.ts';
 export type { RunningAgent } from './runtime/agent.ts';
 export type { LinkedAgent, OpenLinks } from './runtime/open-links.ts';

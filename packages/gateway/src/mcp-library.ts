@@ -32,5 +32,5 @@ export type { Environment } from './config/read-settings.ts';
 export { CallerGone } from './core/call-error.ts';
 export type { Permissions } from './core/permission.ts';
 export type { ApiKeyPrincipal } from './core/principal.ts';
-export type { CallLog } from './http/exchange.ts';
+export { emptyCallLog, type CallLog } from './http/exchange.ts';
 export { bytesOf } from './http/response-writer.ts';

@@ -23,6 +23,18 @@ export interface CallLog {
   trace: CallTrace | undefined;
 }
 
+/** For a message of which nothing is known yet. */
+export function emptyCallLog(): CallLog {
+  return {
+    capability: '',
+    mcpMethod: '',
+    errorCode: '',
+    cancelled: false,
+    durationMs: undefined,
+    trace: undefined,
+  };
+}
+
 /** One request and its one answer, with what the log will say of it. */
 export interface Exchange {
   readonly request: IncomingMessage;

@@ -5,7 +5,7 @@ const FAULTS_SHOWN = 5;
 const MORE = '`svc-agent check` says more';
 
 /**
- * A line for standard error, for what the user must know; undefined for all else. Nothing of it is what the database said:
+ * A line for standard error, for what the user must know; undefined for all else. It never has words of the database:
  * clients keep standard error in their logs.
  */
 export function noteOf(event: AgentEvent): string | undefined {

@@ -79,9 +79,9 @@ export async function runServe(input: ServeInput): Promise<ExitCode> {
     return complain([
       '--key-file is for runs without a setting of keys: omit it, or omit GATEWAY_API_KEYS_* and GATEWAY_ISSUERS_JSON',
     ]);
-  const wanted = addressOf(settings.env['GATEWAY_ADDR']);
+  const host = hostOf(settings.env['GATEWAY_ADDR']);
   const ofRun =
-    settings.hasNoKeys && isLoopback(wanted)
+    settings.hasNoKeys && isLoopback(host)
       ? makeRunKey(settings.env, keyFile, process.stderr.isTTY)
       : { env: settings.env, shown: undefined, discard() {} };
   if ('problem' in ofRun) return complain([ofRun.problem]);
@@ -247,13 +247,13 @@ function environment(file: string | undefined, env: Environment): Environment | 
   return undefined;
 }
 
-/** The host of an address; undefined for all. */
-function addressOf(address: string | undefined): string | undefined {
+/** The host of an address; undefined if it stands for every interface. */
+function hostOf(address: string | undefined): string | undefined {
   const host = /^(.*):\d+$/.exec(address ?? '')?.[1];
   return host === '' ? undefined : host;
 }
 
-/** What tokens are for, if the file names no audience of their issuers. */
+/** The audience of tokens if the file names none for their issuers. */
 function linkUrlOf({ publicUrl, listen }: GatewayConfig): string {
   const base = publicUrl ?? `http://${listen.host ?? '127.0.0.1'}:${listen.port}`;
   return `${base.replace(/^http/, 'ws')}/ws/agent`;

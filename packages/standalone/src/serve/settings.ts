@@ -1,7 +1,7 @@
 import type { Environment } from '@svc/gateway';
 import { LOCAL_LINK } from '../local-link/local-settings.ts';
 
-/** Settings of links, which a gateway with its own agent has not. */
+/** Settings of links, which a gateway with its own agent does not have. */
 const OF_LINKS = [
   'GATEWAY_AGENT_PUBLIC_KEY',
   'GATEWAY_AGENT_URLS',

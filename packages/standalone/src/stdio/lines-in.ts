@@ -8,7 +8,7 @@ export interface Lines {
 }
 
 /**
- * Splits bytes at line feeds, without a carriage return before one. Of a line longer than `maxBytes` nothing is kept:
+ * Splits bytes at line feeds, without a carriage return before one. Nothing is kept of a line longer than `maxBytes`:
  * `onTooLong` is called once, and the next line is read as ever.
  */
 export function splitLines(maxBytes: number, onLine: (line: Buffer) => void, onTooLong: () => void): Lines {

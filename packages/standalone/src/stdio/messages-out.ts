@@ -4,9 +4,9 @@ import { sendToOutput } from './own-output.ts';
 /** Standard output, which holds nothing but messages. */
 export interface MessagesOut {
   /** Queues a message, which becomes one line. Nothing happens for an answer without content. */
-  write(answer: Pick<Answer, 'parts' | 'rest' | 'release'>): void;
-  /** Messages that have not left. */
-  readonly waiting: number;
+  write(answer: Message): void;
+  /** Whether so much waits for the client that no more messages may be read. */
+  readonly isFull: boolean;
   /** Resolves when all that was queued has left, or never will. */
   drained(): Promise<void>;
   /** Resolves when nobody reads standard output any more. */
@@ -15,9 +15,15 @@ export interface MessagesOut {
 
 const LINE_FEED = Buffer.from('\n');
 const JOIN_BELOW_BYTES = 65_536;
+/** How many answers may wait, and how many bytes of those that the memory for results does not count. */
+const UNREAD_MAX = 1000;
+const UNREAD_MAX_BYTES = 16 * 1024 * 1024;
+
+type Message = Pick<Answer, 'parts' | 'rest' | 'release'>;
 
 export function createMessagesOut(): MessagesOut {
-  const queue: Pick<Answer, 'parts' | 'rest' | 'release'>[] = [];
+  const queue: Message[] = [];
+  let uncountedBytes = 0;
   let isWriting = false;
   let isClosed = false;
   let idle: (() => void)[] = [];
@@ -33,9 +39,16 @@ export function createMessagesOut(): MessagesOut {
     if (isClosed) return;
     isClosed = true;
     for (const { release } of queue.splice(0)) release?.();
+    uncountedBytes = 0;
     wake();
     resolveClosed();
   });
+
+  function next(): Message | undefined {
+    const message = queue.shift();
+    if (message !== undefined) uncountedBytes -= uncountedBytesOf(message);
+    return message;
+  }
 
   /** Resolves when the reader has taken it, or is gone. */
   function written(bytes: Uint8Array): Promise<void> {
@@ -46,7 +59,7 @@ export function createMessagesOut(): MessagesOut {
 
   async function writeAll(): Promise<void> {
     isWriting = true;
-    for (let answer = queue.shift(); answer !== undefined; answer = queue.shift()) {
+    for (let answer = next(); answer !== undefined; answer = next()) {
       const { parts, rest, release } = answer;
       const head = Buffer.concat(parts.map((part) => onOneLine(bytesOf(part))));
       if (rest === undefined && head.length < JOIN_BELOW_BYTES) {
@@ -54,13 +67,13 @@ export function createMessagesOut(): MessagesOut {
         // What has gathered meanwhile leaves with one call of the system.
         const releases = [release];
         let size = head.length;
-        for (let next = queue[0]; next !== undefined && next.rest === undefined; [next] = queue) {
-          const line = Buffer.concat(next.parts.map((part) => onOneLine(bytesOf(part))));
+        for (let later = queue[0]; later !== undefined && later.rest === undefined; [later] = queue) {
+          const line = Buffer.concat(later.parts.map((part) => onOneLine(bytesOf(part))));
           if (size + line.length > JOIN_BELOW_BYTES) break;
-          queue.shift();
+          next();
           small.push(line, LINE_FEED);
           size += line.length;
-          releases.push(next.release);
+          releases.push(later.release);
         }
         await written(Buffer.concat(small));
         for (const each of releases) each?.();
@@ -80,8 +93,8 @@ export function createMessagesOut(): MessagesOut {
 
   return {
     closed,
-    get waiting() {
-      return queue.length;
+    get isFull() {
+      return queue.length > UNREAD_MAX || uncountedBytes > UNREAD_MAX_BYTES;
     },
     write(answer) {
       if (answer.parts.length === 0) return;
@@ -90,6 +103,7 @@ export function createMessagesOut(): MessagesOut {
         return;
       }
       queue.push(answer);
+      uncountedBytes += uncountedBytesOf(answer);
       // Those of this turn of the event loop leave together.
       if (!isWriting) {
         isWriting = true;
@@ -100,4 +114,9 @@ export function createMessagesOut(): MessagesOut {
       if (isWriting && !isClosed) await new Promise<void>((resolve) => idle.push(resolve));
     },
   };
+}
+
+/** An answer that releases memory has had its rows counted. */
+function uncountedBytesOf({ parts, release }: Message): number {
+  return release === undefined ? parts.reduce((sum, part) => sum + part.length, 0) : 0;
 }

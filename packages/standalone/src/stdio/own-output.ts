@@ -6,6 +6,8 @@ const send = stdout.write.bind(stdout);
  * process writes there, such as that of a preload, goes to standard error.
  */
 stdout.write = stderr.write.bind(stderr);
+// A client may close standard error. Unhandled, the error of the next line would end the process.
+stderr.on('error', () => {});
 
 /** Writes to the real standard output. */
 export function sendToOutput(bytes: Uint8Array, onSent: () => void): void {

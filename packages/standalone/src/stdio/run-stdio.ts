@@ -9,6 +9,7 @@ import {
   proposeInMemory,
   recordsOf,
   Refused,
+  unexpected,
   type AgentEvent,
   type AgentLog,
   type FileDigests,
@@ -58,11 +59,11 @@ const EXIT = { fine: 0, failure: 1, usage: 2 } as const;
 /** How long calls are still answered when the client is gone, and when the process ends at the latest. */
 const CALLS_MS = 500;
 const END_MS = 900;
-/** How many answers may wait for the client to read them before no more messages are read. */
-const UNREAD_MAX = 1000;
 /** How long a client may look at why nothing is served. */
 const FAULT_SHOWN_MS = 10_000;
 const LISTER = '`svc-agent check`';
+/** Without a file there is nothing yet that `check` could read. */
+const LISTER_OF_URL = `\`svc-agent init\` (with a file, ${LISTER})`;
 /** What faults call the file that was proposed in memory. */
 const PROPOSED = 'database';
 /** Names the agent of this process in its catalog. */
@@ -116,7 +117,7 @@ export function runStdio({ given, env, version }: StdioInput): void {
   function read(chunk: Buffer): void {
     lines.add(chunk);
     // A client that sends and does not read must not fill the memory.
-    if (out.waiting <= UNREAD_MAX) return;
+    if (!out.isFull) return;
     process.stdin.pause();
     void out.drained().then(() => process.stdin.resume());
   }
@@ -203,7 +204,8 @@ export function runStdio({ given, env, version }: StdioInput): void {
       );
     } catch (error) {
       if (isEnding) return undefined;
-      throw error;
+      say(`internal error: ${framesOf(error)}`);
+      return { step: 'refused', faults: [unexpected(error)] };
     }
   }
 
@@ -294,7 +296,7 @@ export function runStdio({ given, env, version }: StdioInput): void {
     exitCode = EXIT.usage;
     if (file === '')
       for (const { path, message } of faults) say(path === '' ? message : `${path}: ${message}`);
-    else printFaults(faults, process.stderr, file, { log: LISTER });
+    else printFaults(faults, process.stderr, file, { log: file === PROPOSED ? LISTER_OF_URL : LISTER });
     if (process.stdin.isTTY) process.exit(exitCode);
     start.settle({ fault: startFault(file, faults) });
     let quietSince = performance.now();
@@ -313,12 +315,13 @@ export function runStdio({ given, env, version }: StdioInput): void {
     stopChecks.abort();
     closeReloading();
     messages.close();
-    if (agent !== undefined) {
+    // What came before the checks were over waits for them: nobody will read its answer.
+    if (start.now !== undefined) {
       const late = new Promise<void>((resolve) => setTimeout(resolve, CALLS_MS));
       await Promise.race([messages.idle(), out.closed, late]);
-      messages.abort();
-      await agent.shutDown(reason);
     }
+    messages.abort();
+    await agent?.shutDown(reason);
     await out.drained();
     await log.close();
     clearTimeout(overdue);

@@ -7,6 +7,7 @@ import {
   BATCH_MAX,
   CallerGone,
   cancelledIdOf,
+  emptyCallLog,
   errorAnswer,
   idOf,
   isObject,
@@ -63,6 +64,9 @@ export interface ServedMessages {
 }
 
 const INITIALIZE_WAIT_MS = 8000;
+/** What requests that wait for the start may hold together; each holds its own bytes and some more. */
+const WAITING_MAX_BYTES = 16 * 1024 * 1024;
+const WAITING_OVERHEAD_BYTES = 16_384;
 const LISTEN = 'subscriptions/listen';
 
 /** Serves the lines of the one client: each is a message, or a batch of messages. */
@@ -76,6 +80,7 @@ export function createServeMessages(options: ServeMessagesOptions): ServedMessag
   let isInitialized = false;
   let isClosed = false;
   let underWay = 0;
+  let waitingBytes = 0;
   let answeredAt: number | undefined;
   let onIdle: (() => void) | undefined;
 
@@ -111,7 +116,11 @@ export function createServeMessages(options: ServeMessagesOptions): ServedMessag
       if (isWaiting) {
         const isIntroduction = method === 'server/discover';
         const limit = method === 'initialize' ? INITIALIZE_WAIT_MS : undefined;
+        const held = message.raw.length + WAITING_OVERHEAD_BYTES;
+        if (waitingBytes + held > WAITING_MAX_BYTES) throw tooManyWait();
+        waitingBytes += held;
         const isAsked = await waitFor(id, isIntroduction ? start.read : start.started, limit);
+        waitingBytes -= held;
         if (!isAsked) return ACCEPTED;
       }
     }
@@ -139,14 +148,7 @@ export function createServeMessages(options: ServeMessagesOptions): ServedMessag
 
   /** Never rejects. */
   async function serveOne(value: unknown, raw: Buffer, batched: boolean): Promise<Answer> {
-    const log: CallLog = {
-      capability: '',
-      mcpMethod: '',
-      errorCode: '',
-      cancelled: false,
-      durationMs: undefined,
-      trace: undefined,
-    };
+    const log = emptyCallLog();
     const startedAt = performance.now();
     const requestId = randomUUID();
     try {
@@ -242,6 +244,11 @@ function isRefusedByFault(method: string): boolean {
 
 function startError({ message, faults }: Extract<Started, { fault: unknown }>['fault']): RpcError {
   return new RpcError(RPC.internalError, message, { data: { faults }, logCode: 'GATEWAY_AGENT_OFFLINE' });
+}
+
+function tooManyWait(): RpcError {
+  const message = 'too many requests wait for the start: send more once one is answered';
+  return new RpcError(RPC.internalError, message, { logCode: 'GATEWAY_AGENT_OFFLINE' });
 }
 
 function isResponse(value: unknown): boolean {

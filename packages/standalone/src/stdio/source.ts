@@ -5,8 +5,10 @@ type Source = { readonly file: string } | { readonly url: string };
 
 export type ChosenSource = Source | { readonly problem: string };
 
+const NOT_EXPANDED = 'no shell has expanded `~`; write the whole path';
+
 /** Flags that say what to propose, for a database without a file. */
-const OF_URL = ['schema', 'tables', 'exclude', 'include', 'max'] as const;
+export const OF_URL = ['schema', 'tables', 'exclude', 'include', 'max'] as const;
 
 /**
  * A flag, else the environment. A value that is wholly `${...}` counts as absent: clients pass on settings that their user
@@ -31,12 +33,15 @@ export function chooseSource(given: Given, env: Readonly<Record<string, string |
   const { file, url, names } = ranked;
   if (file !== undefined && url !== undefined)
     return { problem: `${names} are both given: give one of them` };
-  if (url !== undefined) return { url };
+  if (url !== undefined) {
+    if (/^[a-z]+:(?:\/\/)?~\//i.test(url)) return { problem: `database: ${NOT_EXPANDED}` };
+    return { url };
+  }
   const misplaced = OF_URL.find((flag) => given.values(flag).length > 0);
   if (misplaced !== undefined)
     return { problem: `--${misplaced} is for --url: a capability file says itself what it serves` };
   if (file === undefined) throw new Error('no source was found');
-  if (file.startsWith('~/')) return { problem: `${file}: no shell has expanded \`~\`; write the whole path` };
+  if (file.startsWith('~/')) return { problem: `${file}: ${NOT_EXPANDED}` };
   return { file };
 }
 

@@ -1,12 +1,11 @@
-import { plainId, type Message } from '@svc/gateway/mcp';
-import { badRequest, isObject, RPC } from '@svc/gateway/mcp';
+import { badRequest, isObject, plainId, RPC, type Message } from '@svc/gateway/mcp';
 
 /** `subscriptions/listen`: requests that stay open, and hear when the list of tools changes. */
 export interface Subscriptions {
   /** Throws RpcError when too many are open, or one with this id. */
   open(id: string, message: Message): void;
-  /** Ends one without an answer; false if none has the id. */
-  cancel(id: string): boolean;
+  /** Ends the one with this id, without an answer. */
+  cancel(id: string): void;
   listChanged(): void;
   /** Answers all. */
   close(): void;
@@ -35,7 +34,7 @@ export function createSubscriptions(send: (json: string) => void): Subscriptions
       const agreed = hearsTools ? '"toolsListChanged":true' : '';
       notify('notifications/subscriptions/acknowledged', `${meta(id)},"notifications":{${agreed}}`);
     },
-    cancel: (id) => open.delete(plainId(id)),
+    cancel: (id) => void open.delete(plainId(id)),
     listChanged() {
       for (const { id, hearsTools } of open.values())
         if (hearsTools) notify('notifications/tools/list_changed', meta(id));

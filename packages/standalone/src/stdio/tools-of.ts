@@ -2,6 +2,7 @@ import { createAbort } from '@svc/edge';
 import {
   bytesOf,
   createRevisions,
+  emptyCallLog,
   MCP_REVISIONS,
   type ApiKeyPrincipal,
   type ServeMessage,
@@ -17,14 +18,7 @@ export async function toolsOf(serve: ServeMessage, principal: ApiKeyPrincipal): 
       requestId: '',
       traceparents: [],
       signal: createAbort().signal,
-      log: {
-        capability: '',
-        mcpMethod: '',
-        errorCode: '',
-        cancelled: false,
-        durationMs: undefined,
-        trace: undefined,
-      },
+      log: emptyCallLog(),
       transport: createCallsById(createRevisions(MCP_REVISIONS)),
       batched: false,
       beginTrace: undefined,

@@ -1,10 +1,9 @@
 import type { Given } from '@svc/edge';
-
-const FLAGS = ['schema', 'tables', 'exclude', 'include', 'max'] as const;
+import { OF_URL } from './source.ts';
 
 /** What models and people are told of capabilities that were proposed and never read by anybody. */
 export function unreviewed(given: Given): string {
-  const flags = FLAGS.flatMap((flag) => given.values(flag).map((value) => ` --${flag} ${quoted(value)}`));
+  const flags = OF_URL.flatMap((flag) => given.values(flag).map((value) => ` --${flag} ${quoted(value)}`));
   return (
     'Nobody has reviewed these queries: they were proposed from the catalogs of the database. Columns that look personal ' +
     `or secret are left out, which is a guess. To review them as files: DATABASE_URL=URL svc-agent init${flags.join('')}`

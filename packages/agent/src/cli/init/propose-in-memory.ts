@@ -1,6 +1,6 @@
 import { canStartProcesses, type Given } from '@svc/edge';
 import { engineProblem } from '../../config/checks/check-processes.ts';
-import { driverOfUrl } from '../../databases/drivers.ts';
+import { DRIVER_NAMES, driverOfUrl } from '../../databases/drivers.ts';
 import { DatabaseError, type VerificationFault } from '../../databases/driver/errors.ts';
 import { isReadonlyRequired } from '../../proposals/compose-files.ts';
 import type { Proposal } from '../../proposals/model.ts';
@@ -34,7 +34,7 @@ export async function proposeInMemory(
   if (unstartable !== undefined) throw new Refused(unstartable);
   const source = await driver.loadCatalog();
   const found = source.target(url, env);
-  if (!found.ok) throw new Refused(found.problem);
+  if (!found.ok) throw new Refused(found.problem + otherSchemes(url));
   const { target } = found;
   const catalog = await source.read(target, READ_TIMEOUT_MS).catch((error: unknown) => {
     throw error instanceof DatabaseError ? refusedBy(error, 'cannot read the catalogs') : error;
@@ -71,4 +71,12 @@ export async function proposeInMemory(
   }
 
   return fileOf(all);
+}
+
+/** What follows the problem of a URL that no driver claims. */
+function otherSchemes(url: string): string {
+  if (/^postgres(?:ql)?:/i.test(url) || DRIVER_NAMES.some((name) => url.toLowerCase().startsWith(`${name}:`)))
+    return '';
+  const others = DRIVER_NAMES.filter((name) => name !== 'postgres').map((name) => `\`${name}:\``);
+  return `; the URL of another kind of database begins with ${others.join(', ')}`;
 }

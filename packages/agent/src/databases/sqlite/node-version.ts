@@ -10,5 +10,5 @@ export function problemOfNode(version: string = process.versions.node): string |
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const newest = FIRST.at(-1)?.[0] ?? 0;
   if (major > newest || FIRST.some(([line, first]) => major === line && minor >= first)) return undefined;
-  return `the driver sqlite needs Node.js 22.16 or newer, and this is ${version}: run the agent with a newer one`;
+  return `the driver sqlite needs Node.js 22.16 or newer, and this is ${version}: use a newer one`;
 }

@@ -1,6 +1,6 @@
 import { rawItems } from '@svc/protocol';
 import { rateLimited } from '../../core/call-error.ts';
-import type { CallLog, Exchange } from '../../http/exchange.ts';
+import { emptyCallLog, type Exchange } from '../../http/exchange.ts';
 import type { RequestLimiter } from '../../access/rate-limit.ts';
 import { ACCEPTED, batchAnswer, errorAnswer, type Answer } from './protocol/answer.ts';
 import { badRequest, idOf, readMessage, RPC, RpcError } from './protocol/message.ts';
@@ -46,14 +46,7 @@ export async function serveBatch(
       ? ofSource
       : await principalRate?.take(sender.principal.id, further, values.length);
   if (rate?.ok === false) throw rateLimited(rate);
-  const logs = values.map((): CallLog => ({
-    capability: '',
-    mcpMethod: '',
-    errorCode: '',
-    cancelled: false,
-    durationMs: undefined,
-    trace: undefined,
-  }));
+  const logs = values.map(emptyCallLog);
   exchange.batch = logs;
   const serve = (item: unknown, raw: Buffer, at: number): Promise<Answer> => {
     const log = logs[at];

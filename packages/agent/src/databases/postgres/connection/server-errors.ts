@@ -146,6 +146,8 @@ export const poolRules: PoolRules = {
 function adviceFor(cause: unknown): string {
   const [error] = cause instanceof AggregateError ? cause.errors : [cause];
   if (isWithoutTls(error)) return 'it offers no TLS: turn it on there, or check port and sslmode';
+  if (isWithoutPassword(error))
+    return 'it asks for a password and got none: put one into the URL, or set password';
   switch (sqlStateOf(error) ?? systemCodeOf(error)) {
     case '28P01':
     case '28000':
@@ -174,6 +176,11 @@ function adviceFor(cause: unknown): string {
 /** pg tells this refusal by its text alone. */
 export function isWithoutTls(error: unknown): boolean {
   return error instanceof Error && error.message === 'The server does not support SSL connections';
+}
+
+/** pg sends no empty password, and says so by its text alone. */
+function isWithoutPassword(error: unknown): boolean {
+  return error instanceof Error && error.message.endsWith('client password must be a non-empty string');
 }
 
 function systemCodeOf(error: unknown): unknown {

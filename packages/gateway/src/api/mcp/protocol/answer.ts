@@ -36,12 +36,15 @@ export function batchAnswer(answers: readonly Answer[]): Answer {
     ...answer.parts,
     ...(answer.rest ?? []),
   ]);
+  const releases = answers.flatMap(({ release }) => release ?? []);
   return {
     status: 200,
     parts: [...parts, CLOSE].filter((part) => part !== undefined),
-    release: () => {
-      for (const { release } of answers) release?.();
-    },
+    ...(releases.length > 0 && {
+      release: () => {
+        for (const release of releases) release();
+      },
+    }),
   };
 }
 
