@@ -4,7 +4,8 @@ import { fewLimit, type ResultForm, type Statements } from '../execute/prepared-
 import { quoteIdentifier } from '../dialect/quote-identifier.ts';
 import { RELEASE_LOCKS } from '../connection/transaction-settings.ts';
 import type { Converted } from './types/convert-column.ts';
-import { fingerprint, inside, isNode, listIn, type TreeNode } from './statement/tree.ts';
+import { LruMap } from '../../clauses/lru-map.ts';
+import { inside, isNode, isSameTree, listIn, type TreeNode } from './statement/tree.ts';
 import { attribution } from '../execute/transaction.ts';
 
 export interface OutputColumn extends Converted {
@@ -259,22 +260,34 @@ export function wrapsExactly(
 ): boolean {
   const depth = wrapping.isVolatile ? DEPTH[form] : undefined;
   const found = split(wrapped, depth);
-  const expected = split(wrapSelect('select 1', wrapping, form), depth);
+  const expected = around(wrapSelect('select 1', wrapping, form), depth);
   return (
     found !== undefined &&
     expected !== undefined &&
-    fingerprint(found.inner) === fingerprint(select) &&
-    found.around === expected.around
+    isSameTree(found.inner, select) &&
+    isSameTree(found.whole, expected.whole, [found.inner, expected.inner])
   );
 }
 
+interface Split {
+  readonly whole: unknown;
+  readonly inner: TreeNode;
+}
+
+/** What stands around the statements of one capability, which may be many. */
+const parsedAround = new LruMap<string, Split | undefined>(32);
+
+function around(wrapped: string, depth: number | undefined): Split | undefined {
+  const known = parsedAround.get(wrapped);
+  const parsed = known ?? split(wrapped, depth);
+  parsedAround.set(wrapped, parsed);
+  return parsed;
+}
+
 /** Without a depth the user's statement is the one WITH query. */
-function split(
-  wrapped: string,
-  depth: number | undefined,
-): { readonly inner: TreeNode; readonly around: string } | undefined {
-  const parsed: unknown = parseSync(wrapped);
-  const statements = isNode(parsed) ? parsed['stmts'] : undefined;
+function split(wrapped: string, depth: number | undefined): Split | undefined {
+  const whole: unknown = parseSync(wrapped);
+  const statements = isNode(whole) ? whole['stmts'] : undefined;
   if (!Array.isArray(statements) || statements.length !== 1) return undefined;
   const outer = inside(statements[0], 'stmt', 'SelectStmt');
   const [query] = listIn(inside(outer, 'withClause')?.['ctes']);
@@ -282,5 +295,5 @@ function split(
   let inner = depth === undefined ? inside(query, 'CommonTableExpr', 'ctequery', 'SelectStmt') : first;
   for (let passed = 0; passed < (depth ?? 0); passed += 1)
     inner = inside(listIn(inner?.['fromClause'])[0], 'RangeSubselect', 'subquery', 'SelectStmt');
-  return inner && { inner, around: fingerprint(parsed, inner) };
+  return inner && { whole, inner };
 }

@@ -1,6 +1,6 @@
 import { parseSync } from 'libpg-query';
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
-import { fingerprint, inside, isNode, listIn, walk, type TreeNode } from '../statement/tree.ts';
+import { inside, isNode, isSameTree, listIn, walk, type TreeNode } from '../statement/tree.ts';
 
 export interface QualifiedText {
   readonly text: string;
@@ -33,8 +33,7 @@ export function qualify(
   const parsed: unknown = parseSync(qualified);
   const statements = isNode(parsed) ? listIn(parsed['stmts']) : [];
   const found = statements.length === 1 ? inside(statements[0], 'stmt', 'SelectStmt') : undefined;
-  if (found === undefined || fingerprint(found) !== fingerprint(withSchemas(tree, schemaOf)))
-    return undefined;
+  if (found === undefined || !isSameTree(found, withSchemas(tree, schemaOf))) return undefined;
   return { text: qualified, tree: found };
 }
 

@@ -22,7 +22,7 @@ import { readPlan } from '../functions/known-functions.ts';
 import { askVolatile, step } from '../plan-statement.ts';
 import { inspectSelect } from '../statement/inspect.ts';
 import { sameParameters, type ReadStatement } from '../statement/read-statement.ts';
-import { fingerprint, inside, listIn, type TreeNode } from '../statement/tree.ts';
+import { inside, isSameTree, listIn, type TreeNode } from '../statement/tree.ts';
 import { planStatement, type TypedStatement } from '../types/choose-types.ts';
 import { atFilter, type ReadAssembled } from './read-assembled.ts';
 import { comparedColumn, filterFault, MAY_DIFFER } from './read-clauses.ts';
@@ -369,7 +369,5 @@ function withoutShared({ name, first, pages }: AssembledOrder): AssembledOrder {
 function holds(outer: TreeNode, inner: TreeNode): boolean {
   const source = inside(listIn(outer['fromClause'])[0], 'RangeSubselect', 'subquery', 'SelectStmt');
   const { withClause, ...rest } = inner;
-  return (
-    fingerprint(source) === fingerprint(rest) && fingerprint(outer['withClause']) === fingerprint(withClause)
-  );
+  return isSameTree(source, rest) && isSameTree(outer['withClause'], withClause);
 }

@@ -70,3 +70,19 @@ export function fingerprint(tree: unknown, hole?: TreeNode): string {
     POSITIONS.has(key) || (hole !== undefined && child === hole) ? undefined : child,
   );
 }
+
+/** As if the fingerprints were compared. `holes` are left out, one in each, and must be in the same place. */
+export function isSameTree(a: unknown, b: unknown, holes?: readonly [TreeNode, TreeNode]): boolean {
+  if (holes !== undefined && (a === holes[0] || b === holes[1])) return a === holes[0] && b === holes[1];
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, at) => isSameTree(item, b[at], holes));
+  if (!isNode(a) || !isNode(b)) return a === b;
+  let keys = 0;
+  for (const key in a) {
+    if (POSITIONS.has(key)) continue;
+    if (!isSameTree(a[key], b[key], holes)) return false;
+    keys += 1;
+  }
+  for (const key in b) if (!POSITIONS.has(key)) keys -= 1;
+  return keys === 0;
+}
