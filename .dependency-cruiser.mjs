@@ -176,7 +176,11 @@ export default {
       { path: '^packages/standalone/src/', pathNot: TEST_CODE },
       {
         path: '^packages/',
-        pathNot: [SHARED, '^packages/standalone/', '^packages/(?:gateway|agent)/src/(?:mcp-)?library\\.ts$'],
+        pathNot: [
+          SHARED,
+          '^packages/standalone/',
+          '^packages/(?:gateway|agent)/src/(?:mcp-|checks-)?library\\.ts$',
+        ],
       },
     ),
     forbid(

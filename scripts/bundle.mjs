@@ -46,6 +46,7 @@ const executables = [
     output: 'dist/svc-agent',
   },
   {
+    first: 'packages/standalone/src/first.ts',
     entry: 'packages/standalone/src/main.ts',
     helpers: {
       SVC_CHECKS: { entry: 'packages/agent/src/start-up-child.ts', external: COMMANDS },
@@ -92,9 +93,10 @@ export async function buildExecutables() {
  * alone to a machine that has only Node.js. The code of what it starts beside itself goes in as texts, under the names in
  * `helpers`, so that each side loads what is its own; so do the pages for browsers, and under the names in `engines` what
  * helpers may start, too. Resolves to a readable line with its name, size and time, and to the folders of the packages
- * that went into it.
+ * that went into it. With `first`, the code of `entry` is a text, too, which that of `first` runs.
  */
 export async function bundle({
+  first,
   entry,
   helpers,
   engines = {},
@@ -125,7 +127,15 @@ export async function bundle({
   beside.push(...texts);
   const shared = [...Object.keys(engines), ...texts.map(({ name }) => name)];
   const getters = beside.map((each) => `get ${each.name}(){return ${expressionOf(each, shared)}}`);
-  const text = `#!/usr/bin/env node\n${STRICT}const SVC_TEXTS={${getters.join(',\n')}};\n${code}`;
+  let begin = code;
+  if (first !== undefined) {
+    ({ code: begin } = await compile(first, {
+      define: { ...names, ...namesInTexts(['SVC_MAIN']) },
+      packing,
+    }));
+    getters.push(`get SVC_MAIN(){return ${asciiOf(JSON.stringify(code))}}`);
+  }
+  const text = `#!/usr/bin/env node\n${STRICT}const SVC_TEXTS={${getters.join(',\n')}};\n${begin}`;
   const changed = await replace(join(root, output), text, 0o755);
   const size = `${(Buffer.byteLength(text) / 1024).toFixed(0)} KiB`;
   const time = `${(performance.now() - started).toFixed(0)} ms`;

@@ -13,7 +13,7 @@ export { unexpected } from './reload/fault-texts.ts';
 export { recordsOf } from './reload/found-records.ts';
 export type { RunningAgent } from './runtime/agent.ts';
 export type { LinkedAgent, OpenLinks } from './runtime/open-links.ts';
-export { checkInChildProcess } from './start-up/child-process.ts';
+export { checkInChildProcess, checksStarted, type ChecksProcess } from './start-up/child-process.ts';
 export { readonlyAccountFaults } from './start-up/readonly-account.ts';
 export type { FileDigests, StartUpReport, WellFormed } from './start-up/report.ts';
 export type { AgentEvent } from './telemetry/events.ts';

@@ -1,6 +1,7 @@
 // The first import: the others run after it.
 import { giveOutputBack } from './stdio/own-output.ts';
 import './ignored-signals.ts';
+import type { ChildProcess } from 'node:child_process';
 import {
   limitYoungGeneration,
   parseCommandLine,
@@ -16,6 +17,8 @@ declare const __SVC_VERSION__: string;
 declare const SVC_VERIFIER: string;
 /** The pages of the console, which the build writes in place of the name. */
 declare const SVC_CONSOLE: string;
+/** The process of the checks, which the first code of the executable starts for `svc stdio`. */
+declare const SVC_STARTED_CHECKS: ChildProcess | undefined;
 
 const EXIT_FAILURE = 1;
 const EXIT_USAGE = 2;
@@ -25,6 +28,7 @@ void main(process.argv.slice(2));
 async function main(argv: readonly string[]): Promise<void> {
   const parsed = parseCommandLine(PROGRAM, argv);
   if (parsed.kind !== 'command' || parsed.name !== 'stdio') {
+    SVC_STARTED_CHECKS?.kill('SIGKILL');
     giveOutputBack();
     tolerateClosedOutput('svc', EXIT_FAILURE);
   }
@@ -54,7 +58,7 @@ async function run(name: string | undefined, given: Given): Promise<void> {
   switch (name) {
     // Each loads only what it needs.
     case 'stdio':
-      (await import('./stdio/run-stdio.ts')).runStdio(input);
+      (await import('./stdio/run-stdio.ts')).runStdio({ ...input, startedChecks: SVC_STARTED_CHECKS });
       return;
     case 'serve': {
       const { runServe } = await import('./serve/run-serve.ts');

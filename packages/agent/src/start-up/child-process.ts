@@ -1,5 +1,7 @@
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { canStartProcesses, spawnOwnCode, startOwnThread, type OwnCode, type OwnRunner } from '@svc/edge';
+import { CHECKS } from './checks-process.ts';
 import { readRegularFile } from './read-regular-file.ts';
 import type {
   AdditionOrder,
@@ -20,11 +22,9 @@ declare const SVC_CHECKS: string;
 
 /** How much of the end of the child's standard error is kept for the log file, in case it fails. */
 const STDERR_MAX_CHARACTERS = 10_000;
-/** Optimizing the SQL parser takes more time and memory than it saves in one start. */
-const FLAGS = ['--liftoff-only', '--max-semi-space-size=4'];
 
 export function checksCode(): OwnCode {
-  return { command: 'internal-checks', text: SVC_CHECKS, flags: FLAGS };
+  return { ...CHECKS, text: SVC_CHECKS };
 }
 
 /**
@@ -41,7 +41,16 @@ export interface ChecksProcess {
 }
 
 export function startChecks(signal?: AbortSignal): ChecksProcess {
-  const child = startRunner(signal);
+  return checksIn(startRunner(signal));
+}
+
+/** The same of a process that was started before the rest of this one was loaded. */
+export function checksStarted(child: ChildProcess, signal: AbortSignal): ChecksProcess {
+  signal.addEventListener('abort', () => child.kill('SIGKILL'), { once: true });
+  return checksIn(child);
+}
+
+function checksIn(child: OwnRunner): ChecksProcess {
   let stderr = '';
   let isRunning = true;
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -94,23 +103,25 @@ function startRunner(signal: AbortSignal | undefined): OwnRunner {
 
 /**
  * Runs the start-up checks in a process that ends with them. `onWellFormed` is called before the database is asked.
- * Rejects when the process fails, or is ended by `signal`.
+ * Rejects when the process fails, or is ended by `signal`. `checks` is one that already runs.
  */
 export function checkInChildProcess(
   order: Omit<StartUpOrder, 'content'> & { readonly content?: Uint8Array | undefined },
   onWellFormed: (report: WellFormed) => void,
   signal?: AbortSignal,
+  checks?: ChecksProcess,
 ): Promise<Exclude<StartUpReport, WellFormed>> {
   const whole: StartUpOrder = {
     ...order,
     content: order.content ?? contentOf(order),
     withoutProcesses: !canStartProcesses(),
   };
-  return askOnce(whole, signal, (report: StartUpReport) => {
+  const read = (report: StartUpReport): Exclude<StartUpReport, WellFormed> | undefined => {
     if (report.step !== 'well_formed') return report;
     onWellFormed(report);
     return undefined;
-  });
+  };
+  return askOnce(whole, checks ?? startChecks(signal), read);
 }
 
 /** The answer to each other order. */
@@ -127,15 +138,14 @@ export function askChildProcess<Order extends ReverifyOrder | ArrivalOrder | Off
   order: Order,
   signal?: AbortSignal,
 ): Promise<ReportOf<Order>> {
-  return askOnce(order, signal, (report: ReportOf<Order>) => report);
+  return askOnce(order, startChecks(signal), (report: ReportOf<Order>) => report);
 }
 
 async function askOnce<Message, Outcome>(
   order: object,
-  signal: AbortSignal | undefined,
+  checks: ChecksProcess,
   read: (message: Message) => Outcome | undefined,
 ): Promise<Outcome> {
-  const checks = startChecks(signal);
   const outcome = await checks.ask(order, read);
   await checks.end();
   return outcome;

@@ -1,6 +1,8 @@
+import type { ChildProcess } from 'node:child_process';
 import { counted, printable, type Given } from '@svc/edge';
 import {
   checkInChildProcess,
+  checksStarted,
   databaseFault,
   keepReloading,
   openAgent,
@@ -53,6 +55,8 @@ export interface StdioInput {
   readonly given: Given;
   readonly env: Environment;
   readonly version: string;
+  /** The process of the checks, if it was started before the rest of this one was loaded. */
+  readonly startedChecks: ChildProcess | undefined;
 }
 
 const EXIT = { fine: 0, failure: 1, usage: 2 } as const;
@@ -70,11 +74,12 @@ const PROPOSED = 'database';
 const AGENT_KEY = 'local';
 
 /** `svc stdio`: serves MCP to the one client that has started this process. The process ends by itself. */
-export function runStdio({ given, env, version }: StdioInput): void {
+export function runStdio({ given, env, version, startedChecks }: StdioInput): void {
   const say = (line: string): unknown => process.stderr.write(`svc: ${line}\n`);
   const revisions = createRevisions(MCP_REVISIONS);
   const start = createStartState(introduction(undefined));
   const stopChecks = new AbortController();
+  let started = startedChecks && checksStarted(startedChecks, stopChecks.signal);
   const caller = readCaller(given);
   const settings = loadMessageSettings(env);
   const log = openStdioLog(present(given.value('log')));
@@ -193,6 +198,8 @@ export function runStdio({ given, env, version }: StdioInput): void {
     onFiles: (files: FileDigests) => void,
   ): Promise<Exclude<StartUpReport, WellFormed> | undefined> {
     const order = { file, content, offline: false, toleratesAway: true, link: LOCAL_LINK };
+    const checks = started;
+    started = undefined;
     try {
       return await checkInChildProcess(
         order,
@@ -201,6 +208,7 @@ export function runStdio({ given, env, version }: StdioInput): void {
           start.fileRead(introduction(report.service));
         },
         stopChecks.signal,
+        checks,
       );
     } catch (error) {
       if (isEnding) return undefined;
@@ -294,6 +302,7 @@ export function runStdio({ given, env, version }: StdioInput): void {
   /** Tells the client why nothing is served, for as long as it may ask. */
   function fail(file: string, faults: readonly VerificationFault[]): void {
     exitCode = EXIT.usage;
+    stopChecks.abort();
     if (file === '')
       for (const { path, message } of faults) say(path === '' ? message : `${path}: ${message}`);
     else printFaults(faults, process.stderr, file, { log: file === PROPOSED ? LISTER_OF_URL : LISTER });
