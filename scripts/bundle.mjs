@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { install, nodeFloor, readJson, root } from './install.mjs';
 import { embedPages } from './embed-pages.mjs';
 import { bundledPackages, thirdPartyLicences } from './licences.mjs';
@@ -16,13 +16,8 @@ const ENGINES = {
   SVC_DUCKDB: 'packages/agent/src/databases/duckdb/engine-child.ts',
 };
 
-/** What makes packed bytes small, and what of node:zlib brings them back. */
-const GZIP = { shrink: (bytes) => gzipSync(bytes, { level: 9 }), restore: 'gunzipSync' };
-/** A sixth smaller, and brought back as fast. Above quality 9 a build takes seconds longer. */
-const BROTLI = {
-  shrink: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-  restore: 'brotliDecompressSync',
-};
+/** A sixth smaller than gzip, and brought back as fast. Above quality 9 a build takes seconds longer. */
+const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 /** What one kind of database needs, or one setting, and all others need not even parse: packages by the names of their texts. */
 const PACKED = { SVC_PACKED: 'mysql2' };
@@ -58,7 +53,6 @@ const executables = [
     external: VERIFIER,
     // It does what both others do, so it is the largest.
     packed: { ...PACKED, SVC_VALKEY: '@redis/client' },
-    packing: BROTLI,
     output: 'dist/svc',
   },
 ];
@@ -103,7 +97,6 @@ export async function bundle({
   pages = {},
   external,
   packed = PACKED,
-  packing = GZIP,
   output,
 }) {
   const started = performance.now();
@@ -111,11 +104,11 @@ export async function bundle({
   const beside = await Promise.all([
     ...Object.entries(engines).map(async ([name, engine]) => ({
       name,
-      ...(await compile(engine, { packed, packing })),
+      ...(await compile(engine, { packed })),
     })),
     ...Object.entries(helpers).map(async ([name, helper]) => ({
       name,
-      ...(await compile(helper.entry, { define: forHelpers, external: helper.external, packed, packing })),
+      ...(await compile(helper.entry, { define: forHelpers, external: helper.external, packed })),
     })),
   ]);
   for (const [name, folder] of Object.entries(pages)) {
@@ -123,7 +116,7 @@ export async function bundle({
     beside.push({ name, code: embedded, packages });
   }
   const names = namesInTexts(beside.map(({ name }) => name));
-  const { code, packages, texts } = await compile(entry, { define: names, external, packed, packing });
+  const { code, packages, texts } = await compile(entry, { define: names, external, packed });
   beside.push(...texts);
   const shared = [...Object.keys(engines), ...texts.map(({ name }) => name)];
   const getters = beside.map((each) => `get ${each.name}(){return ${expressionOf(each, shared)}}`);
@@ -131,7 +124,6 @@ export async function bundle({
   if (first !== undefined) {
     ({ code: begin } = await compile(first, {
       define: { ...names, ...namesInTexts(['SVC_MAIN']) },
-      packing,
     }));
     getters.push(`get SVC_MAIN(){return ${asciiOf(JSON.stringify(code))}}`);
   }
@@ -163,7 +155,7 @@ function asciiOf(text) {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-async function compile(entry, { define = {}, external = [], packed = {}, packing }) {
+async function compile(entry, { define = {}, external = [], packed = {} } = {}) {
   // Not at the top: esbuild may not be installed yet when this module is loaded.
   const esbuild = await import('esbuild');
   const result = await esbuild.build({
@@ -189,7 +181,7 @@ async function compile(entry, { define = {}, external = [], packed = {}, packing
       Response: 'undefined',
       ...define,
     },
-    plugins: [embedWasm(packing), leaveOut, pack(packed, packing)],
+    plugins: [embedWasm, leaveOut, pack(packed)],
     logLevel: 'warning',
   });
   const code = asciiOf(result.outputFiles[0].text);
@@ -199,8 +191,8 @@ async function compile(entry, { define = {}, external = [], packed = {}, packing
   );
   const texts = await Promise.all(
     inside.map(async ([name, library]) => {
-      const { code: text, packages: within } = await compilePacked(library, packing);
-      return { name, code: packing.shrink(text).toString('base64'), packages: within };
+      const { code: text, packages: within } = await compilePacked(library);
+      return { name, code: brotliCompressSync(text, QUALITY).toString('base64'), packages: within };
     }),
   );
   return { code, packages, texts };
@@ -222,7 +214,7 @@ async function replace(path, text, mode) {
 }
 
 /** Leaves libraries out that become code, from a packed text, when they are first asked for. */
-const pack = (packed, packing) => ({
+const pack = (packed) => ({
   name: 'pack',
   setup(build) {
     const filter = new RegExp(`^(?:${Object.values(packed).join('|')})$`);
@@ -230,14 +222,13 @@ const pack = (packed, packing) => ({
       kind === 'entry-point' ? undefined : { path, namespace: 'packed' },
     );
     build.onLoad({ filter: /./, namespace: 'packed' }, async ({ path }) => {
-      await compilePacked(path, packing);
-      const { restore } = packing;
+      await compilePacked(path);
       const [name] = Object.entries(packed).find(([, library]) => library === path);
       return {
         contents: `
-          const { ${restore} } = require('node:zlib');
+          const { brotliDecompressSync } = require('node:zlib');
           const { compileFunction } = require('node:vm');
-          const text = ${restore}(Buffer.from(SVC_TEXTS.${name}, 'base64')).toString();
+          const text = brotliDecompressSync(Buffer.from(SVC_TEXTS.${name}, 'base64')).toString();
           compileFunction(text, ['require', 'module', 'exports'])(require, module, exports);`,
         resolveDir: root,
       };
@@ -246,8 +237,8 @@ const pack = (packed, packing) => ({
 });
 
 const compiledPacked = new Map();
-function compilePacked(library, packing) {
-  const compiled = compiledPacked.get(library) ?? compile(library, { packing });
+function compilePacked(library) {
+  const compiled = compiledPacked.get(library) ?? compile(library);
   compiledPacked.set(library, compiled);
   return compiled;
 }
@@ -274,7 +265,7 @@ const leaveOut = {
  * An esbuild plugin: libpg-query reads its .wasm from beside its own source, which a single file has not.
  * The bytes go into the bundle, compressed, and the generated loader gets them through its `instantiateWasm` hook.
  */
-const embedWasm = ({ shrink, restore }) => ({
+const embedWasm = {
   name: 'embed-wasm',
   setup(build) {
     build.onLoad({ filter: /[\\/]libpg-query[\\/]wasm[\\/]libpg-query\.js$/ }, async ({ path }) => {
@@ -282,18 +273,18 @@ const embedWasm = ({ shrink, restore }) => ({
       if (!source.includes('Module["instantiateWasm"]')) {
         throw new Error('cannot embed libpg-query: its loader no longer knows instantiateWasm');
       }
-      return { contents: source + withEmbeddedBytes(restore), loader: 'js' };
+      return { contents: source + WITH_EMBEDDED_BYTES, loader: 'js' };
     });
     build.onLoad({ filter: /[\\/]libpg-query\.wasm$/ }, async ({ path }) => ({
-      contents: shrink(await readFile(path)),
+      contents: brotliCompressSync(await readFile(path), QUALITY),
       loader: 'binary',
     }));
   },
-});
+};
 
-const withEmbeddedBytes = (restore) => `
+const WITH_EMBEDDED_BYTES = `
 const wasm = require('./libpg-query.wasm');
-const wasmBytes = require('node:zlib').${restore}(wasm.default ?? wasm);
+const wasmBytes = require('node:zlib').brotliDecompressSync(wasm.default ?? wasm);
 module.exports = (options) => PgQueryModule({
   ...options,
   instantiateWasm: (imports, done) => {
