@@ -78,7 +78,7 @@ export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
 }
 
 /** So many statements of a capability are kept assembled, each with what is known of how it runs. */
-const ASSEMBLED_MAX = 128;
+const ASSEMBLED_MAX = 64;
 
 function runAssembled(
   verified: PreparedQuery,
