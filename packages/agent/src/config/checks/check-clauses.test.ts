@@ -68,6 +68,13 @@ describe('filters', () => {
     ]);
   });
 
+  test('a default stands, also if it is `false`', () => {
+    const params = (rest: string): string =>
+      `{ ${Array.from({ length: 17 }, (_, at) => `p${at}: { type: boolean, filter: "(id > ${at}) = :p${at}"${at === 0 ? rest : ''} }`).join(', ')} }`;
+    expect(faultsOf({ sql: PLACE, params: params(', default: false') })).toEqual([]);
+    expect(faultsOf({ sql: PLACE, params: params('') })).toHaveLength(1);
+  });
+
   test('on an engine that assembles no statements each key is a fault', () => {
     const parts = {
       sql: PLACE,
@@ -118,6 +125,11 @@ describe('sort and paging', () => {
       [`${at}.paging: names \`Any Name\`, which may be null: set its \`nullable: false\` in \`result\``],
     ],
     ['paging: [id, id]', [`${at}.paging: must not list anything twice`]],
+    ['paging: [id, at, b, c, d]', [`${at}.paging: must have at most 4 entries`]],
+    [
+      `sort: { ${Array.from({ length: 17 }, (_, index) => `s${index}: id`).join(', ')} }`,
+      [`${at}.sort: must have at most 16 entries`],
+    ],
     ['paging: idd', [`${at}.paging: names \`idd\`, which is no field of \`result\`, did you mean \`id\`?`]],
     ['paging: 5', [expect.stringMatching(/^capabilities\.list\.paging: /)]],
     [

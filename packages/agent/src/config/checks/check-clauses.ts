@@ -68,7 +68,9 @@ function checkFilters(root: unknown, capability: Path, faults: FaultLog): void {
 }
 
 function mayFallAway(spec: unknown): boolean {
-  return ['required', 'from', 'default'].every((key) => (valueAt(spec, [key]) ?? false) === false);
+  const isRequired = valueAt(spec, ['required']) === true || valueAt(spec, ['from']) !== undefined;
+  // A default of `false` is a value.
+  return !isRequired && (valueAt(spec, ['default']) ?? null) === null;
 }
 
 function checkOrders(root: unknown, capability: Path, faults: FaultLog): void {

@@ -154,6 +154,9 @@ function lintMessage(error: ErrorObject, value: unknown): string {
     case 'minItems':
     case 'minProperties':
       return `must have at least ${limit} ${limit === '1' ? 'entry' : 'entries'}`;
+    case 'maxItems':
+    case 'maxProperties':
+      return `must have at most ${limit} ${limit === '1' ? 'entry' : 'entries'}`;
     case 'uniqueItems':
       return 'must not list anything twice';
     default:

@@ -249,6 +249,16 @@ describe('attack 4: a filter only reads, and gives the same answer for the same 
   });
 });
 
+test('a filter that answers differently is refused also where the rest of the statement does', async () => {
+  const sql = 'select id, random() as luck from item where {filters}';
+  const policy = { allow_functions: ['leak'] };
+  const faults = await faultsOf(withFilter('leak(kind) and size = :p', { sql, policy }));
+  expect(faults).toEqual([
+    'capabilities.list.params.p.filter: calls something that may answer differently for the same row: a filter must not',
+  ]);
+  expect(await faultsOf(withFilter('upper(kind) = kind or size = :p', { sql, policy }))).toEqual([]);
+});
+
 describe('attack 5: what one filter cannot know is a fault there', () => {
   test('an ambiguous column, a column that is not there, a type that does not fit', async () => {
     const spec: CapabilitySpec = {

@@ -200,12 +200,20 @@ class Assembly {
     for (const [index, param] of filtersOf(capability).entries()) {
       const alone = await this.#plan([index]);
       if (!alone.ok) faults.push(...alone.faults.map((fault) => atFilter(capability, param, fault)));
-      else if (alone.isVolatile && !base.isVolatile) {
+      else if (base.isVolatile ? this.#namesVolatile(index) : alone.isVolatile) {
         const message = `calls something that ${MAY_DIFFER}`;
         faults.push(filterFault(capability, param, { message }));
       } else ofFilters.push(alone.rows);
     }
     return faults.length > 0 ? { ok: false, faults } : { ok: true, rows: base.rows, ofFilters };
+  }
+
+  /** Only its names tell, where the statement around it is volatile in any case. */
+  #namesVolatile(index: number): boolean {
+    const { text } = numbered(this.#source.filters[index] ?? []);
+    const read = inspectSelect(`select 1 where ${this.#marks.strip(text)}`);
+    const named = read.ok ? read.inspected.functions : [];
+    return this.#subject.known.dependencies.functionsNamed(named).some(({ isVolatile }) => isVolatile);
   }
 
   async #plan(
