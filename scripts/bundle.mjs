@@ -122,9 +122,9 @@ export async function bundle({
   const getters = beside.map((each) => `get ${each.name}(){return ${expressionOf(each, shared)}}`);
   let begin = code;
   if (first !== undefined) {
-    ({ code: begin } = await compile(first, {
-      define: { ...names, ...namesInTexts(['SVC_MAIN']) },
-    }));
+    const beginning = await compile(first, { define: { ...names, ...namesInTexts(['SVC_MAIN']) } });
+    begin = beginning.code;
+    packages.push(...beginning.packages);
     getters.push(`get SVC_MAIN(){return ${asciiOf(JSON.stringify(code))}}`);
   }
   const text = `#!/usr/bin/env node\n${STRICT}const SVC_TEXTS={${getters.join(',\n')}};\n${begin}`;

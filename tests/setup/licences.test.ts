@@ -82,6 +82,7 @@ describe('a small repository with our scripts', () => {
       `import b from '@scope/of-helper'; console.log(b);`,
     );
     await write('packages/agent/src/main.ts', `import { unused } from 'not-used';`);
+    await write('packages/standalone/src/first.ts', 'console.log(1);');
     await write('packages/standalone/src/main.ts', `import { a } from 'with-text'; console.log(a);`);
     await write('packages/console/src/main.tsx', `import { a } from 'with-text'; console.log(a);`);
     await write('packages/console/src/icon.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
