@@ -1,12 +1,12 @@
 import {
   agentErrorText,
+  CURSOR_MAX_BYTES,
   DEFAULT_SERVICE,
   DESCRIBE_CAPABILITY,
   neverBegan,
   type AgentErrorCode,
 } from '@svc/protocol';
 import type { Caller } from '../capabilities/caller.ts';
-import { CURSOR_MAX_CHARACTERS } from '../capabilities/clauses.ts';
 import { InvalidParams } from '../capabilities/parameters.ts';
 import { DatabaseError, type DatabaseErrorKind } from '../databases/driver/errors.ts';
 import type { Query } from '../databases/driver/driver.ts';
@@ -112,7 +112,7 @@ export function createRunCall(options: RunCallOptions): HandleCall {
   }
 
   function sendable(capability: string, cursor: string | undefined): string | undefined {
-    if (cursor === undefined || cursor.length <= CURSOR_MAX_CHARACTERS) return cursor;
+    if (cursor === undefined || cursor.length <= CURSOR_MAX_BYTES) return cursor;
     options.observe({ event: 'cursor_too_long', capability, bytes: cursor.length });
     return undefined;
   }

@@ -10,8 +10,6 @@ export const PLACE_OF_FILTERS = '{filters}';
 /** The parameters that `sort` and `paging` make for callers. */
 export const SORT_PARAM = 'sort';
 export const CURSOR_PARAM = 'cursor';
-/** A longer cursor is not given to callers. */
-export const CURSOR_MAX_CHARACTERS = 8192;
 
 const MAX_TERMS = 4;
 const TERM = /^\s*(?:"((?:[^"]|"")+)"|([^\s,"()]+))(?:\s+(asc|desc))?(?:\s+nulls\s+(first|last))?\s*$/i;

@@ -1,8 +1,9 @@
 import { parseDuration, readListenAddress } from '@svc/edge';
+import { CURSOR_MAX_BYTES } from '@svc/protocol';
 import { parseIssuers, type Issuer } from '@svc/identity';
 import { sectionOf, UNNAMED } from '../capabilities/database-names.ts';
 import type { Example } from '../capabilities/example.ts';
-import { CURSOR_MAX_CHARACTERS, CURSOR_PARAM, parseTerms, SORT_PARAM } from '../capabilities/clauses.ts';
+import { CURSOR_PARAM, parseTerms, SORT_PARAM } from '../capabilities/clauses.ts';
 import type { Capability, Param, ServiceInfo, SortTerm } from '../capabilities/model.ts';
 import type { Position } from '../capabilities/fault.ts';
 import {
@@ -216,7 +217,7 @@ function paramsMadeBy(spec: CapabilitySpec, path: Path, positionOf: PositionOf):
       description:
         'From `next` of an answer that was cut: goes on after its last row, if all else is the same.',
       madeBy: 'paging',
-      schema: { type: 'string', maxLength: CURSOR_MAX_CHARACTERS },
+      schema: { type: 'string', maxLength: CURSOR_MAX_BYTES },
       position: positionOf([...path, 'paging']),
     });
   }

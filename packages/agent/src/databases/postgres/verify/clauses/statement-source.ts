@@ -6,9 +6,7 @@ import { QUERY_NAME } from './sort-orders.ts';
 export interface StatementSource {
   /** WITH queries, which stand before what is put around the rest. */
   readonly head: readonly Part[];
-  /** Absent if they have the place of the filters. */
   readonly main: readonly Part[];
-  readonly hasFilters: boolean;
   readonly filters: readonly (readonly Part[])[];
 }
 
@@ -33,7 +31,6 @@ export function sourceOf({ text, places }: FilledTemplate, marks: Marks): Statem
   return {
     head: first < 0 ? [] : all.slice(0, first),
     main: all.slice(first + 1),
-    hasFilters: cut.hasFilters,
     filters: cut.filters,
   };
 }
