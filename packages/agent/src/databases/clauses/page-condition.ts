@@ -18,13 +18,15 @@ export interface PageDialect {
   readonly equals: string;
   /** Whether it compares rows of values by an index. */
   readonly hasRowValues: boolean;
+  /** What stands before the values of a row in parentheses. */
+  readonly row: string;
 }
 
 /**
  * The condition for the rows that come after a row with the values of a cursor; `nulls` says which of those are null. A
  * comparison of the whole row where all terms go one way and none may be null; else bounds, nested term by term.
  */
-export function pageCondition(
+function pageCondition(
   terms: readonly PageTerm[],
   nulls: readonly boolean[],
   dialect: PageDialect,
@@ -38,9 +40,23 @@ export function pageCondition(
     const columns = terms.map(({ column }) => column).join(', ');
     const values = terms.flatMap(({ value }, at) => (at === 0 ? value : [', ', ...value]));
     if (terms.length === 1) return [`${columns} ${beyond(first, dialect)} `, ...values];
-    return [`row(${columns}) ${beyond(first, dialect)} row(`, ...values, ')'];
+    return [`${dialect.row}(${columns}) ${beyond(first, dialect)} ${dialect.row}(`, ...values, ')'];
   }
   return after(terms, nulls, dialect);
+}
+
+/** By which values of the cursor are null, one character for each term: `n` for null, `v` for a value. */
+export function pageConditions(
+  terms: readonly PageTerm[],
+  dialect: PageDialect,
+): Readonly<Record<string, readonly Part[]>> {
+  const masks = terms.reduce<readonly string[]>(
+    (before, { mayBeNull }) =>
+      before.flatMap((mask) => (mayBeNull ? [`${mask}v`, `${mask}n`] : [`${mask}v`])),
+    [''],
+  );
+  const nullsOf = (mask: string): readonly boolean[] => mask.split('').map((each) => each === 'n');
+  return Object.fromEntries(masks.map((mask) => [mask, pageCondition(terms, nullsOf(mask), dialect)]));
 }
 
 function beyond({ isDescending }: PageTerm, { below, above }: PageDialect): string {

@@ -12,6 +12,12 @@ export interface AssembledText {
   readonly after?: readonly Part[];
 }
 
+/** The same statement in each form in which it is sent, with the filters that may stand in it. */
+export interface AssembledForms<Form extends string> {
+  readonly filters: readonly (readonly Part[])[];
+  readonly forms: Readonly<Record<Form, AssembledText>>;
+}
+
 /** A statement ready to be sent, with the indices of the parameters of `$1`, `$2`, ... */
 export interface NumberedText {
   readonly text: string;
@@ -43,6 +49,18 @@ export function numbered(
 export function joinFilters(filters: readonly (readonly Part[])[]): readonly Part[] {
   if (filters.length === 0) return [NO_FILTER];
   return filters.flatMap((filter, at) => (at === 0 ? filter : [' and ', ...filter]));
+}
+
+/** With those of its filters; undefined unless a page is given to a statement that has one. */
+export function joinParts(
+  { before, between, after }: AssembledText,
+  filters: AssembledForms<string>['filters'],
+  chosen: readonly number[],
+  page?: readonly Part[],
+): readonly Part[] | undefined {
+  if ((page === undefined) !== (after === undefined)) return undefined;
+  const set = filters.length === 0 ? [] : joinFilters(chosen.map((index) => filters[index] ?? []));
+  return [...before, ...set, ...between, ...(page ?? []), ...(after ?? [])];
 }
 
 /** The places that are found again in whatever is made of a statement. */

@@ -4,7 +4,8 @@ import type { CapabilitySpec } from '../../../config/capability-file.ts';
 import type { Capability, Param } from '../../../capabilities/model.ts';
 import { filtersOf, plainCapability } from '../../clauses/compose.ts';
 import { configOf, openPostgres, type TestedDatabase } from '../capability.fixture.ts';
-import { assembledQuery, choose } from '../execute/assembled-queries.ts';
+import { choose } from '../../clauses/choose.ts';
+import { assembledQuery } from '../execute/assembled-queries.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { capabilityOfSpec } from './clauses.fixture.ts';
 
@@ -182,7 +183,7 @@ test.each(TEN.map((spec) => [spec.sql, spec] as const))(
         const made = assembledQuery(
           assembled,
           assembled.assembled,
-          choose(assembled, assembled.assembled, values),
+          choose(assembled.capability, assembled.assembled, values),
         );
         expect(boundAlike(made)).toEqual(boundAlike(query));
         expect(selectOf(made)).toBe(selectOf(query));

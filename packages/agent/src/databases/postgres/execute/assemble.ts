@@ -1,15 +1,15 @@
 import {
-  joinFilters,
+  joinParts,
   numbered,
   type AssembledText,
   type NumberedText,
   type Part,
 } from '../../clauses/parts.ts';
-import type { AssembledForms, ResultForm } from './prepared-query.ts';
+import type { PreparedForms, ResultForm } from './prepared-query.ts';
 
 /** Joins verified parts; undefined if there is no statement of that form. `chosen` are the indices of filters. */
 export function assemble(
-  statements: AssembledForms | undefined,
+  statements: PreparedForms | undefined,
   form: ResultForm,
   chosen: readonly number[],
   page?: readonly Part[],
@@ -20,12 +20,11 @@ export function assemble(
 
 /** Undefined unless a page is given to a statement that has one. */
 export function join(
-  { before, between, after }: AssembledText,
-  { filters }: Pick<AssembledForms, 'filters'>,
+  text: AssembledText,
+  { filters }: Pick<PreparedForms, 'filters'>,
   chosen: readonly number[],
   page?: readonly Part[],
 ): NumberedText | undefined {
-  if ((page === undefined) !== (after === undefined)) return undefined;
-  const set = filters.length === 0 ? [] : joinFilters(chosen.map((index) => filters[index] ?? []));
-  return numbered([...before, ...set, ...between, ...(page ?? []), ...(after ?? [])]);
+  const parts = joinParts(text, filters, chosen, page);
+  return parts && numbered(parts);
 }

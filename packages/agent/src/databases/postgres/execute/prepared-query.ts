@@ -1,5 +1,6 @@
 import type { CapabilityLimits, Param } from '../../../capabilities/model.ts';
-import type { AssembledText, Part } from '../../clauses/parts.ts';
+import type { Choices, FilterChoice, OrderChoice, PageChoice } from '../../clauses/choose.ts';
+import type { AssembledForms, AssembledText } from '../../clauses/parts.ts';
 import type { GuardedRelation } from '../connection/unit.ts';
 import type { ValueProbe } from '../../sql/probes/value-probes.ts';
 import type { PreparedCapability } from '../../driver/driver.ts';
@@ -19,51 +20,39 @@ export interface PreparedQuery extends PreparedCapability {
 }
 
 /** A finite set of statements, each made of verified parts. Indices are those in `params`. */
-export interface AssembledQuery {
+export interface AssembledQuery extends Choices<AssembledOrder> {
   readonly filters: readonly AssembledFilter[];
   /** How many rows are expected without filters. */
   readonly rows: number;
-  /** One without a name if callers have no choice. */
-  readonly orders: readonly AssembledOrder[];
 }
 
-interface AssembledFilter {
-  readonly param: number;
-  /** Whether it stands in every statement. */
-  readonly stands: boolean;
+interface AssembledFilter extends FilterChoice {
   /** How many rows are expected with it alone. */
   readonly rows: number;
   /** The column that it compares with its parameter; absent if it is anything else. */
   readonly compares?: { readonly column: string; readonly isRange: boolean };
 }
 
-export interface AssembledOrder {
-  readonly name: string;
+export interface AssembledOrder extends OrderChoice {
   readonly first: AssembledStatements;
   readonly pages?: AssembledPages;
 }
 
-export interface AssembledPages {
+export interface AssembledPages extends PageChoice {
   readonly next: AssembledStatements;
-  /** The condition by which of the values of the cursor are null, one character each: `n` for null, `v` for a value. */
-  readonly conditions: Readonly<Record<string, readonly Part[]>>;
-  /** The fields of the order. */
-  readonly fields: readonly string[];
-  /** The terms with their types: a cursor of others does not belong to it. */
-  readonly terms: string;
 }
 
 export interface AssembledStatements {
   /** The statement alone, for people. */
   readonly statement: AssembledText;
-  readonly own: AssembledForms;
-  readonly shared?: AssembledForms;
+  readonly own: PreparedForms;
+  readonly shared?: PreparedForms;
 }
 
-export interface AssembledForms {
-  readonly filters: readonly (readonly Part[])[];
+/** Some statements have no form `few`. */
+export type PreparedForms = Pick<AssembledForms<ResultForm>, 'filters'> & {
   readonly forms: Readonly<Partial<Record<ResultForm, AssembledText>>>;
-}
+};
 
 /** What is sent in each form: see `wrapSelect`. */
 export interface Statements {

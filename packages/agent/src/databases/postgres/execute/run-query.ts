@@ -22,14 +22,8 @@ import type { SessionPool } from '../pool/session-pool.ts';
 import { SharingQuery, type SharedCall } from '../pool/shared-calls.ts';
 import { bindValue } from './bind-values.ts';
 import { LruMap } from '../../clauses/lru-map.ts';
-import {
-  assembledQuery,
-  choose,
-  cursorOf,
-  FOREIGN_CURSOR,
-  plansEach,
-  statementText,
-} from './assembled-queries.ts';
+import { choose, cursorOf, FOREIGN_CURSOR, tied } from '../../clauses/choose.ts';
+import { assembledQuery, plansEach, statementText } from './assembled-queries.ts';
 import type { AssembledQuery, BoundParam, PreparedQuery } from './prepared-query.ts';
 import { Forms, resultOf, type FormResult, type FormStatement } from './result-forms.ts';
 import { answerMaxBytes } from '../../sessions/answer-bounds.ts';
@@ -72,7 +66,7 @@ export function createQuery(pool: SessionPool, verified: PreparedQuery): Query {
         : runAssembled(verified, assembled, runnable),
     ...(assembled === undefined
       ? {}
-      : { statementOf: (values) => statementText(choose(verified, assembled, values)) }),
+      : { statementOf: (values) => statementText(choose(capability, assembled, values)) }),
     ...(changedLabels === undefined ? {} : { changedLabels }),
   };
 }
@@ -87,14 +81,13 @@ function runAssembled(
 ): Query['run'] {
   const kept = new LruMap<string, RunnableQuery>(ASSEMBLED_MAX);
   return async (call) => {
-    const chosen = choose(verified, assembled, call.values);
+    const chosen = choose(verified.capability, assembled, call.values);
     const query =
       kept.get(chosen.key) ??
       runnable(assembledQuery(verified, assembled, chosen), plansEach(assembled, chosen));
     kept.set(chosen.key, query);
     const { last, ...result } = await new Run(query, call, chosen.after).run().catch((error: unknown) => {
-      const isTied = error instanceof DatabaseError && error.kind === 'tied';
-      throw isTied ? new DatabaseError('tied', chosen.order.pages?.fields.join(', ') ?? '') : error;
+      throw error instanceof DatabaseError && error.kind === 'tied' ? tied(chosen) : error;
     });
     const cursor = cursorOf(chosen, last);
     return cursor === undefined ? result : { ...result, cursor };

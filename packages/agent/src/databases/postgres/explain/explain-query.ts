@@ -1,7 +1,8 @@
 import { DatabaseError } from '../../driver/errors.ts';
 import type { Query } from '../../driver/driver.ts';
 import { bindValue } from '../execute/bind-values.ts';
-import { assembledQuery, choose } from '../execute/assembled-queries.ts';
+import { choose } from '../../clauses/choose.ts';
+import { assembledQuery } from '../execute/assembled-queries.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
 import { runTransaction } from '../execute/transaction.ts';
 import { kindOf, textOf } from '../connection/server-errors.ts';
@@ -13,7 +14,7 @@ export function createExplain(pool: SessionPool, verified: PreparedQuery): Query
   const { capability, assembled } = verified;
   return {
     async run({ values, apiKeyName, requestId, caller, timeoutMs, signal }) {
-      const chosen = assembled && choose(verified, assembled, values);
+      const chosen = assembled && choose(verified.capability, assembled, values);
       const query = assembled && chosen ? assembledQuery(verified, assembled, chosen) : verified;
       const { own, params } = query;
       const session = await pool.acquire({ signal, timeoutMs });

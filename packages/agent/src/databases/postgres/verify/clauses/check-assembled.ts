@@ -2,11 +2,13 @@ import type { Capability } from '../../../../capabilities/model.ts';
 import { mayFallAway } from '../../../../capabilities/clauses.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
 import { filtersOf } from '../../../clauses/compose.ts';
+import { pageConditions } from '../../../clauses/page-condition.ts';
 import { numbered, type Marks, type Part } from '../../../clauses/parts.ts';
+import { assembledText, markedStatement, sourceOf, type Clause } from '../../../clauses/statement-source.ts';
 import { faultAt, type CheckResult } from '../../../sql/fault-at.ts';
 import {
   FEW_ROWS,
-  type AssembledForms,
+  type PreparedForms,
   type AssembledOrder,
   type AssembledPages,
   type AssembledStatements,
@@ -27,8 +29,7 @@ import { planStatement, type TypedStatement } from '../types/choose-types.ts';
 import { atFilter, type ReadAssembled } from './read-assembled.ts';
 import { comparedColumn, filterFault, MAY_DIFFER } from './read-clauses.ts';
 import { faultsOfFilters } from './faults-of-filters.ts';
-import { conditionsOf, sqlOrders, type SqlOrder } from './sort-orders.ts';
-import { assembledText, markedStatement, sourceOf, type Clause } from './statement-source.ts';
+import { PAGE_DIALECT, sqlOrders, type SqlOrder } from './sort-orders.ts';
 
 const FORMS: readonly ResultForm[] = ['few', 'whole', 'prefix'];
 
@@ -128,7 +129,7 @@ class Assembly {
       whole ??= first.verified;
       let pages: { readonly next: Verified; readonly conditions: AssembledPages['conditions'] } | undefined;
       if (this.#hasPages && order !== undefined && clause !== undefined) {
-        const conditions = conditionsOf(order, firstValue);
+        const conditions = pageConditions(order.pageTerms(firstValue), PAGE_DIALECT);
         const next = await this.#verify(
           this.#all,
           { ...clause, page: conditions['v'.repeat(order.casts.length)] ?? [] },
@@ -160,7 +161,7 @@ class Assembly {
     const filters = filtersOf(capability).map((param, index) => {
       const compares = comparedColumn(param.filter?.sql ?? '');
       return {
-        param: this.#params.findIndex((each) => each.param.name === param.name),
+        name: param.name,
         stands: !mayFallAway(param),
         rows: estimates.ofFilters[index] ?? Number.POSITIVE_INFINITY,
         ...(compares === undefined ? {} : { compares }),
@@ -311,7 +312,7 @@ class Assembly {
     };
   }
 
-  #formsOf(statements: Statements): AssembledForms {
+  #formsOf(statements: Statements): PreparedForms {
     const forms: Partial<Record<ResultForm, ReturnType<typeof assembledText>>> = {};
     for (const form of FORMS) {
       const text = statements[form];

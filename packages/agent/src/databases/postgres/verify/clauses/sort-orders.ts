@@ -2,8 +2,8 @@ import type pg from 'pg';
 import type { Capability } from '../../../../capabilities/model.ts';
 import type { SortTerm } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import { pageCondition, type PageDialect, type PageTerm } from '../../../clauses/page-condition.ts';
-import type { AssembledPages } from '../../execute/prepared-query.ts';
+import type { PageDialect, PageTerm } from '../../../clauses/page-condition.ts';
+import { QUERY_NAME } from '../../../clauses/statement-source.ts';
 import { quoteIdentifier } from '../../dialect/quote-identifier.ts';
 import { FIRST_USER_OID, OID } from '../../dialect/type-oids.ts';
 import { PIN_SEARCH_PATH } from '../../execute/own-statements.ts';
@@ -12,17 +12,15 @@ import { step, type RefusedStep } from '../plan-statement.ts';
 import type { BorderField } from '../wrap-select.ts';
 
 /** With their schema: others of that name might stand earlier on the search path. */
-const PAGE_DIALECT: PageDialect = {
+export const PAGE_DIALECT: PageDialect = {
   below: 'operator(pg_catalog.<)',
   above: 'operator(pg_catalog.>)',
   atMost: 'operator(pg_catalog.<=)',
   atLeast: 'operator(pg_catalog.>=)',
   equals: 'operator(pg_catalog.=)',
   hasRowValues: true,
+  row: 'row',
 };
-
-/** The statement around the author's, by which it is ordered and paged. */
-export const QUERY_NAME = 'svc_q';
 
 export interface SqlOrder {
   readonly name: string;
@@ -152,24 +150,4 @@ async function enumTypes(
   if (!asked.ok) return asked;
   const rows = asked.output.results[1]?.rows ?? [];
   return { ok: true, names: new Map(rows.map(([oid, name]) => [Number(oid), name ?? ''])) };
-}
-
-/** By which values of the cursor are null: those of terms that may be. */
-export function conditionsOf(order: SqlOrder, firstValue: number): AssembledPages['conditions'] {
-  const terms = order.pageTerms(firstValue);
-  const masks = terms.reduce<readonly string[]>(
-    (before, { mayBeNull }) =>
-      before.flatMap((mask) => (mayBeNull ? [`${mask}v`, `${mask}n`] : [`${mask}v`])),
-    [''],
-  );
-  return Object.fromEntries(
-    masks.map((mask) => [
-      mask,
-      pageCondition(
-        terms,
-        mask.split('').map((each) => each === 'n'),
-        PAGE_DIALECT,
-      ),
-    ]),
-  );
 }

@@ -1,6 +1,11 @@
-import { joinFilters, type AssembledText, type Mark, type Marks, type Part } from '../../../clauses/parts.ts';
-import type { FilledTemplate } from '../../../sql/template.ts';
-import { QUERY_NAME } from './sort-orders.ts';
+import type { FilledTemplate } from '../sql/template.ts';
+import { joinFilters, type AssembledText, type Mark, type Marks, type Part } from './parts.ts';
+
+/** The statement around the author's, by which it is ordered and paged. */
+export const QUERY_NAME = 'svc_q';
+/** Every engine's placeholder of one parameter, or of a list. */
+// oxlint-disable-next-line no-control-regex
+const PLACEHOLDER = /^(?:\$\d+|\?\d*|\0)/;
 
 /** The parts of a capability's statement, whose parameters have their casts. */
 export interface StatementSource {
@@ -69,7 +74,7 @@ function cutAtMarks(text: string, marks: Marks): Cut {
     const opened = mark === undefined ? undefined : openers[mark]?.();
     if (opened !== undefined) current = opened;
     if (mark === 'parameter') current.push(index);
-    const rest = mark === 'parameter' ? piece.replace(/^\$\d+/, '') : piece;
+    const rest = mark === 'parameter' ? piece.replace(PLACEHOLDER, '') : piece;
     if (rest !== '') current.push(rest);
   }
   const last = cut.filters.length - 1;
