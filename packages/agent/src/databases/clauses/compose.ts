@@ -1,5 +1,6 @@
 import { PLACE_OF_FILTERS, sqlParams } from '../../capabilities/clauses.ts';
 import type { Capability, Param } from '../../capabilities/model.ts';
+import type { VerificationFault } from '../driver/errors.ts';
 import { joinFilters, type Marks } from './parts.ts';
 
 export function filtersOf({ params }: Pick<Capability, 'params'>): readonly Param[] {
@@ -43,4 +44,26 @@ export function plainCapabilities(capabilities: readonly Capability[]): readonly
 /** Those whose rows nothing orders but their SQL. */
 export function unordered(capabilities: readonly Capability[]): readonly Capability[] {
   return plainCapabilities(capabilities.filter(({ clauses }) => (clauses?.orders.length ?? 0) === 0));
+}
+
+export function filterFault(
+  { name }: Pick<Capability, 'name'>,
+  { name: param, filter, position }: Param,
+  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint'>,
+): VerificationFault {
+  const path = `capabilities.${name}.params.${param}.filter`;
+  return { path, position: filter?.position ?? position, ...fault };
+}
+
+/** What is wrong with the whole statement only where it has this filter. */
+export function atFilter(
+  capability: Capability,
+  param: Param,
+  { message, detail, hint }: VerificationFault,
+): VerificationFault {
+  return filterFault(capability, param, {
+    message,
+    ...(detail === undefined ? {} : { detail }),
+    ...(hint === undefined ? {} : { hint }),
+  });
 }

@@ -11,13 +11,13 @@ export class LruMap<Key, Value> {
     return this.#entries.get(key);
   }
 
-  /** Counts as a use. Returns the key of the entry that had to leave. */
-  set(key: Key, value: Value): Key | undefined {
+  /** Counts as a use. Returns the entry that had to leave. */
+  set(key: Key, value: Value): readonly [Key, Value] | undefined {
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.#max) return undefined;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
+    const [oldest] = this.#entries;
+    if (oldest !== undefined) this.#entries.delete(oldest[0]);
     return oldest;
   }
 

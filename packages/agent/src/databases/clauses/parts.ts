@@ -30,7 +30,7 @@ const NO_FILTER = '(true)';
 /** Numbers the parameters in the order in which they stand; `write` makes the placeholder of one, `$1` by default. */
 export function numbered(
   parts: readonly Part[],
-  write: (number: number) => string = (number) => `$${number}`,
+  write: (number: number, param: number) => string = (number) => `$${number}`,
 ): NumberedText {
   const params: number[] = [];
   let text = '';
@@ -40,7 +40,7 @@ export function numbered(
       continue;
     }
     const known = params.indexOf(part);
-    text += write(known < 0 ? params.push(part) : known + 1);
+    text += write(known < 0 ? params.push(part) : known + 1, part);
   }
   return { text, params };
 }
@@ -89,6 +89,11 @@ export class Marks {
         return { mark, index: Number(index), text: each.slice(end + 2) };
       }),
     ];
+  }
+
+  /** Without the marks, of which an end may be missing. */
+  hide(text: string): string {
+    return text.replaceAll(new RegExp(`/\\*${this.#nonce}[^*]*(?:\\*/|$)`, 'g'), '');
   }
 
   /** Without the marks. */

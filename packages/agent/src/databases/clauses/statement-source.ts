@@ -3,9 +3,33 @@ import { joinFilters, type AssembledText, type Mark, type Marks, type Part } fro
 
 /** The statement around the author's, by which it is ordered and paged. */
 export const QUERY_NAME = 'svc_q';
-/** Every engine's placeholder of one parameter, or of a list. */
-// oxlint-disable-next-line no-control-regex
-const PLACEHOLDER = /^(?:\$\d+|\?\d*|\0)/;
+/** A numbered placeholder. Where placeholders have no numbers they stay among the texts. */
+const PLACEHOLDER = /^(?:\$\d+|\?\d+)/;
+
+/** Where the SELECT begins after its WITH queries; undefined if it has none. Tokens have no comments. */
+export function startOfMain(
+  tokens: readonly { readonly text: string; readonly start: number }[],
+): number | undefined {
+  if (tokens[0]?.text.toLowerCase() !== 'with') return undefined;
+  let depth = 0;
+  let isClosed = false;
+  for (const [at, { text, start }] of tokens.entries()) {
+    const word = text.toLowerCase();
+    if (depth === 0 && isClosed && !AFTER_QUERY.has(word)) {
+      // SEARCH and CYCLE have words, but no parentheses, up to the next query or the SELECT.
+      if (BEGINS_SELECT.has(word)) return start;
+      if (word === '(' && tokens[at - 1]?.text === ')') return start;
+    }
+    if (word === '(') depth += 1;
+    if (word !== ')') continue;
+    depth -= 1;
+    if (depth === 0) isClosed = true;
+  }
+  return undefined;
+}
+
+const AFTER_QUERY = new Set([',', 'as', 'search', 'cycle']);
+const BEGINS_SELECT = new Set(['select', 'values', 'table', 'from']);
 
 /** The parts of a capability's statement, whose parameters have their casts. */
 export interface StatementSource {

@@ -3,6 +3,7 @@ import { driverOf } from '../drivers.ts';
 import type { Dialect, TestServer } from './dialect.testing.ts';
 import { describeAvailability } from './availability.testing.ts';
 import { describeCalls } from './calls.testing.ts';
+import { describeClauses } from './clauses.testing.ts';
 import { describeFailures } from './failures.testing.ts';
 import { describeLimits } from './limits.testing.ts';
 import { describeParameters } from './parameters.testing.ts';
@@ -62,6 +63,7 @@ export function describeDriver(
     describeParameters(suite);
     describePlaces(suite);
     describeLimits(suite);
+    describeClauses(suite);
     describeCalls(suite);
     describeFailures(suite);
     describeStopping(suite);

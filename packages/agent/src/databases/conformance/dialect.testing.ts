@@ -53,6 +53,16 @@ export interface Dialect {
   readonly misplaced: readonly (readonly [condition: string, schema: ParamSchema, message: string])[];
   /** `leave` changes the session of the database, `look` yields the string `a`, by which such a change can be seen. */
   readonly leftovers: readonly { readonly leave: Statement; readonly look: Statement }[];
+  /**
+   * The table `listed` of 120 rows: `id` from 1 on, `half` and `name`, both never null and the same for two rows, `name` as
+   * another text that the database holds for equal; and columns of each type that a cursor keeps, with nulls.
+   */
+  readonly lists: {
+    readonly columns: readonly string[];
+    /** Expressions of `other`, whose types no cursor keeps. */
+    readonly unkept: readonly string[];
+    readonly choosesNulls: boolean;
+  };
   /** Yields `api_key_name`, `capability` and `request_id` of the call; absent where the driver does not tell SQL. */
   readonly caller?: Statement;
 }

@@ -12,7 +12,9 @@ import { openEngineSession, type EngineSession } from '../engine-process/engine-
 import { problemOfFile } from '../engine-process/problem-of-file.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import type { DuckdbConfig } from './config/config.ts';
-import type { OpenQuestion } from './engine/questions.ts';
+import type { EngineRules } from '../engine-process/engine-queries.ts';
+import { probesWith } from '../sql/probes/value-probes.ts';
+import type { OpenQuestion, QueryDefinition } from './engine/questions.ts';
 import { INSTALL, LIBRARY } from './engine/library.ts';
 
 /** The code of the process that holds a database open: a text in this executable, so that one file is all to install. */
@@ -59,7 +61,22 @@ export function ping(pool: EnginePool): Promise<void> {
   return pingBy(pool, 'select 1');
 }
 
+const engineRules: EngineRules<QueryDefinition> = {
+  sharesShort: false,
+  hasUnsigned: true,
+  placeholder: '$',
+  isCursorValue: () => true,
+  define: ({ judged, probes, ...whole }, { statement, run, params, fields }) => ({
+    ...whole,
+    judged: { ...judged, text: statement.text, parameters: statement.params.length },
+    text: run.text,
+    params: params.map(({ schema }) => schema.type),
+    probes: probesWith(probes, run.params),
+    ...(fields.length === 0 ? {} : { hasPages: true }),
+  }),
+};
+
 export function connect(config: DuckdbConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
-  return engineDatabase(pool, () => ping(pool), { sharesShort: false, hasUnsigned: true });
+  return engineDatabase(pool, () => ping(pool), engineRules);
 }

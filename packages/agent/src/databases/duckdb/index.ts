@@ -5,6 +5,7 @@ import { connect, engineCode } from './connect.ts';
 
 export const duckdb: Driver = {
   systemName: 'duckdb',
+  hasClauses: true,
   section,
   secrets: [],
   certificates: [],

@@ -5,9 +5,11 @@ import { auditFiles } from '../engine-process/audit-files.ts';
 import { askRows, withSession, type EnginePool } from '../engine-process/engine-database.ts';
 import type { EngineQuery } from '../engine-process/engine-queries.ts';
 import type { DuckdbConfig } from './config/config.ts';
+import { unordered } from '../clauses/compose.ts';
 import { createPool, ping } from './connect.ts';
+import { clauseDialect } from './verify/clause-dialect.ts';
 import type { QueryDefinition } from './engine/questions.ts';
-import { statementVerifier } from '../sql/verify/statement-verifier.ts';
+import { statementVerifier } from '../clauses/tokens/statement-verifier.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { judge, verifyCapabilities } from './verify/verify-capabilities.ts';
@@ -25,7 +27,7 @@ const BY_ITSELF =
   'writing below the folders of read_files (COPY); no statement that the agent accepts does either';
 
 export const verifier: Verifier = {
-  ...statementVerifier(readStatement, ({ body }) => body),
+  ...statementVerifier(readStatement, ({ body }) => body, clauseDialect),
   // Only DuckDB's own parser tells the order of rows.
   findUnordered: async () => [],
   open(config: DuckdbConfig) {
@@ -64,7 +66,7 @@ async function findUnordered(
 ): Promise<readonly string[]> {
   return withSession(pool, async (session) => {
     const names: string[] = [];
-    for (const capability of capabilities) {
+    for (const capability of unordered(capabilities)) {
       const result = readStatement(capability);
       if (!result.ok) continue;
       const found = await judge(session, capability, result.read);

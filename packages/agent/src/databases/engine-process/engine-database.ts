@@ -2,7 +2,7 @@ import type { Database, DatabaseChange } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import { Pool, pooledDatabase } from '../sessions/pool.ts';
 import type { PoolRules } from '../sessions/pool-base.ts';
-import { createQueries, type EngineRules } from './engine-queries.ts';
+import { createQueries, type EngineRules, type LimitedDefinition } from './engine-queries.ts';
 import { ASK, type ReadQuestion } from './engine-questions.ts';
 import type { EngineSession } from './engine-session.ts';
 
@@ -67,7 +67,11 @@ export async function pingBy(pool: EnginePool, sql: string): Promise<void> {
   }
 }
 
-export function engineDatabase(pool: EnginePool, ping: () => Promise<void>, rules: EngineRules): Database {
+export function engineDatabase<Definition extends LimitedDefinition>(
+  pool: EnginePool,
+  ping: () => Promise<void>,
+  rules: EngineRules<Definition>,
+): Database {
   return pooledDatabase(pool, {
     ping,
     ...createQueries(pool, rules),

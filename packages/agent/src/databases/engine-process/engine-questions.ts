@@ -46,9 +46,22 @@ export class Failure extends Error {
 }
 
 const TIME_OFFSET = 4;
-const CUT_OFFSET = 8;
-/** The length of the count, the time in microseconds, and whether there are more rows. */
-const HEAD_BYTES = CUT_OFFSET + 1;
+const FLAGS_OFFSET = 8;
+/** The length of the count, the time in microseconds, and the flags. */
+const HEAD_BYTES = FLAGS_OFFSET + 1;
+/** There are more rows. */
+const CUT = 1;
+/** The border follows: the length of its JSON, then that. */
+const BORDER = 2;
+const LENGTH_BYTES = 4;
+
+/** Where a page ends. */
+export interface PageBorder {
+  /** The values by which its last row is ordered, as texts of a cursor. */
+  readonly last: readonly (string | null)[];
+  /** Whether the database holds the next row for equal to it. */
+  readonly isTied: boolean;
+}
 
 export interface Rows {
   readonly rows: Uint8Array;
@@ -56,15 +69,23 @@ export interface Rows {
   readonly truncated: boolean;
   /** The time of the query in its process; 0 if unknown. */
   readonly ms: number;
+  /** Of a page that is cut. */
+  readonly border?: PageBorder;
 }
 
-export function writeRows(texts: readonly string[], truncated: boolean): Buffer {
+export function writeRows(texts: readonly string[], truncated: boolean, border?: PageBorder): Buffer {
   const rows = `[${texts.join(',')}]`;
-  const body = Buffer.allocUnsafe(HEAD_BYTES + Buffer.byteLength(rows));
+  const end = border === undefined ? '' : JSON.stringify(border);
+  const endBytes = border === undefined ? 0 : LENGTH_BYTES + Buffer.byteLength(end);
+  const body = Buffer.allocUnsafe(HEAD_BYTES + endBytes + Buffer.byteLength(rows));
   body.writeUInt32BE(texts.length);
   writeTime(body, 0);
-  body.writeUInt8(truncated ? 1 : 0, CUT_OFFSET);
-  body.write(rows, HEAD_BYTES);
+  body.writeUInt8((truncated ? CUT : 0) | (border === undefined ? 0 : BORDER), FLAGS_OFFSET);
+  if (border !== undefined) {
+    body.writeUInt32BE(endBytes - LENGTH_BYTES, HEAD_BYTES);
+    body.write(end, HEAD_BYTES + LENGTH_BYTES);
+  }
+  body.write(rows, HEAD_BYTES + endBytes);
   return body;
 }
 
@@ -73,10 +94,19 @@ export function writeTime(body: Buffer, ms: number): void {
 }
 
 export function readRows(body: Buffer): Rows {
+  const flags = body.readUInt8(FLAGS_OFFSET);
+  const endBytes = (flags & BORDER) === 0 ? 0 : LENGTH_BYTES + body.readUInt32BE(HEAD_BYTES);
+  const rows = HEAD_BYTES + endBytes;
   return {
-    rows: body.subarray(HEAD_BYTES),
+    rows: body.subarray(rows),
     count: body.readUInt32BE(),
-    truncated: body.readUInt8(CUT_OFFSET) === 1,
+    truncated: (flags & CUT) !== 0,
     ms: body.readUInt32BE(TIME_OFFSET) / 1000,
+    ...(endBytes === 0 ? {} : { border: borderIn(body.subarray(HEAD_BYTES + LENGTH_BYTES, rows)) }),
   };
+}
+
+function borderIn(json: Buffer): PageBorder {
+  const border: PageBorder = JSON.parse(json.toString());
+  return border;
 }

@@ -1,5 +1,5 @@
 import type { CapabilityLimits } from '../../capabilities/model.ts';
-import { Failure, writeRows } from './engine-questions.ts';
+import { Failure, writeRows, type PageBorder } from './engine-questions.ts';
 
 type RowLimits = Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
 
@@ -37,8 +37,13 @@ export class RowTexts {
     return true;
   }
 
-  write(): Buffer {
-    return writeRows(this.#texts, this.#isTruncated);
+  /** Whether rows are missing because of a limit. */
+  get isTruncated(): boolean {
+    return this.#isTruncated;
+  }
+
+  write(border?: PageBorder): Buffer {
+    return writeRows(this.#texts, this.#isTruncated, border);
   }
 
   #cut(cap: string): false {

@@ -1,7 +1,8 @@
 import type { Capability } from '../../capabilities/model.ts';
 import type { Verification } from '../driver/driver.ts';
 import { DatabaseError } from '../driver/errors.ts';
-import { refused, verificationOf, type CheckResult, type ReadResult } from '../sql/fault-at.ts';
+import { checkAssembled, type CheckedWhole, type ClauseDialect } from '../clauses/tokens/check-assembled.ts';
+import { refused, verificationOf, type CheckResult, type ReadResult, type Refusal } from '../sql/fault-at.ts';
 import { unavailable, withSession, type EnginePool } from './engine-database.ts';
 import type { EngineQuery } from './engine-queries.ts';
 import type { EngineSession } from './engine-session.ts';
@@ -12,24 +13,44 @@ interface StatementOfCaller {
   readonly callerParams: readonly string[];
 }
 
+/** What checks the statements of an engine. */
+export interface EngineVerifier<Read extends StatementOfCaller> {
+  readonly dialect: ClauseDialect;
+  readonly readStatement: (capability: Capability) => ReadResult<Read>;
+  readonly check: (
+    session: EngineSession,
+    capability: Capability,
+    read: Read,
+  ) => Promise<CheckedWhole<EngineQuery> | Refusal>;
+}
+
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export async function verifyEach<Read extends StatementOfCaller>(
   pool: EnginePool,
   { hasCallerVariables }: FileConfig,
   capabilities: readonly Capability[],
-  readStatement: (capability: Capability) => ReadResult<Read>,
-  check: (session: EngineSession, capability: Capability, read: Read) => Promise<CheckResult<EngineQuery>>,
+  { dialect, readStatement, check }: EngineVerifier<Read>,
 ): Promise<Verification> {
+  const checkPlain = async (
+    session: EngineSession,
+    capability: Capability,
+  ): Promise<CheckedWhole<EngineQuery> | Refusal> => {
+    const result = readStatement(capability);
+    if (!result.ok) return result;
+    const [untold] = hasCallerVariables ? [] : result.read.callerParams;
+    if (untold === undefined) return check(session, capability, result.read);
+    const message = `uses :${untold}, which the database is not told: set its caller_variables to true`;
+    return refused(capability, { message });
+  };
   const results: CheckResult<EngineQuery>[] = [];
   for (const capability of capabilities) {
     results.push(
-      await alone(pool, capability, async (session) => {
-        const result = readStatement(capability);
-        if (!result.ok) return result;
-        const [untold] = hasCallerVariables ? [] : result.read.callerParams;
-        if (untold === undefined) return check(session, capability, result.read);
-        const message = `uses :${untold}, which the database is not told: set its caller_variables to true`;
-        return refused(capability, { message });
+      await alone(pool, capability, async (session): Promise<CheckResult<EngineQuery>> => {
+        if (capability.clauses === undefined) return checkPlain(session, capability);
+        const checked = await checkAssembled(capability, dialect, (plain) => checkPlain(session, plain));
+        if (!checked.ok) return checked;
+        const { assembled, query } = checked;
+        return { ok: true, query: { ...query, assembled }, capability: checked.capability };
       }),
     );
   }

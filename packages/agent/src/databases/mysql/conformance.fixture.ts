@@ -279,6 +279,11 @@ export function dialectOf(address: MysqlAddress): Dialect {
         'declare it integer',
       ],
     ],
+    lists: {
+      columns: 'tiny whole large num part flag words folded bytes latin day at_time moment stamp'.split(' '),
+      unkept: ['m', 'f'],
+      choosesNulls: false,
+    },
     leftovers: ['leave_variable', 'leave_lock', 'leave_zone'].map((name) => ({
       leave: { sql: `select ${name}(1) as a`, allowFunctions: [name] },
       look: { sql: 'select left_over() as a', allowFunctions: ['left_over'] },

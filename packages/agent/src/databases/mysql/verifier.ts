@@ -1,18 +1,19 @@
 import type { Verifier } from '../driver/driver.ts';
-import { statementVerifier, unorderedStatements } from '../sql/verify/statement-verifier.ts';
+import { statementVerifier, unorderedStatements } from '../clauses/tokens/statement-verifier.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
 import type { MysqlConfig } from './config/config.ts';
 import { createPool, ping } from './connect.ts';
 import { withSession } from './connection/with-session.ts';
 import { expandLists } from './execute/expand-lists.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
+import { clauseDialect } from './verify/clause-dialect.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
 import { serverWarnings } from './verify/server-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
 export const verifier: Verifier = {
-  ...statementVerifier(readStatement, ({ select }) => select.body),
+  ...statementVerifier(readStatement, ({ select }) => select.body, clauseDialect),
   findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
   open(config: MysqlConfig) {
     const pool = createPool(config);

@@ -15,6 +15,17 @@ const SCHEMA = `
   insert into book select g, 'book ' || g from generate_series(1, 50) g;
   create table faulty (id int primary key, doc text, name text);
   insert into faulty values (1, '{"a":1}', 'one'), (2, '{bad', 'two');
+  create table other (doc jsonb, address inet);
+  insert into other values ('{}', '10.0.0.1');
+  create collation blind_to_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+  create table listed (id int primary key, half int not null, name text not null collate blind_to_case, whole bigint,
+    num numeric, part float8, words text, folded text collate blind_to_case, day date, moment timestamptz, feels mood);
+  insert into listed select i, (i + 1) / 2, (array['n', 'N'])[1 + i % 2] || lpad(((i + 1) / 2)::text, 3, '0'),
+    (array[null, 9223372036854775807, -9223372036854775807])[1 + i % 3], (array[null, 'NaN', '1.10', '-5', '1e30'])[1 + i % 5]::numeric,
+    (array[null, 'NaN', '-Infinity', '0.1', '-0'])[1 + i % 5]::float8, (array[null, '', 'a', 'B', 'ä', '''; --'])[1 + i % 6],
+    (array[null, 'a', 'A', 'b'])[1 + i % 4], (array[null, '0044-03-15 BC', 'infinity', '2024-02-29'])[1 + i % 4]::date,
+    (array[null, '-infinity', '2024-03-31 02:30:00.000001+02'])[1 + i % 3]::timestamptz, (array[null, 'sad', 'glad'])[1 + i % 3]::mood
+  from generate_series(1, 120) i;
   create view locked as select id from book for update;
   create view caller as select current_setting('svc.api_key_name') as api_key_name,
     current_setting('svc.capability') as capability, current_setting('svc.request_id') as request_id;
@@ -39,7 +50,7 @@ async function start(pooler: Pooler | undefined): Promise<TestServer> {
   const database = await testDatabase({ sql: [SCHEMA] });
   const target = pooler ?? database;
   const role = `reader_${database.name}`;
-  await database.execute(`create role ${role} login password 'reader'; grant select on book, faulty, locked, caller to ${role};
+  await database.execute(`create role ${role} login password 'reader'; grant select on book, faulty, locked, caller, other, listed to ${role};
     revoke temporary on database ${database.name} from public`);
   let network = await startFaultProxy({ target });
   const { host, port } = network;
@@ -194,6 +205,11 @@ const DIALECT: Omit<Dialect, 'start'> = {
     ['title = :v', { type: 'boolean' }, 'declare it '],
     ['id = :v', { type: 'date' }, 'declare it '],
   ],
+  lists: {
+    columns: ['whole', 'num', 'part', 'words', 'folded', 'day', 'moment', 'feels'],
+    unkept: ['doc', 'address'],
+    choosesNulls: true,
+  },
   leftovers: [
     {
       leave: { sql: "select keep('svc_test.left', 'x') as a" },

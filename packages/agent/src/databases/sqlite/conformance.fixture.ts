@@ -19,7 +19,20 @@ const SCHEMA = `
   create view attaching as select load_extension('x') as a;
   create view hiding as select a from attaching;
   create view settings as select seq as a from pragma_database_list;
-  create virtual table words using fts5 (word);`;
+  create virtual table words using fts5 (word);
+  create table listed (id integer primary key, half integer not null, name text not null collate nocase, whole integer,
+    num numeric, part real, words text, folded text collate nocase, trimmed text collate rtrim, day date, anything);
+  insert into listed with recursive n (i) as (select 1 union all select i + 1 from n where i < 120)
+    select i, (i + 1) / 2, case i % 2 when 0 then 'n' else 'N' end || printf('%03d', (i + 1) / 2),
+      case i % 5 when 0 then null when 1 then 9223372036854775807 when 2 then -9223372036854775808 else i % 5 end,
+      case i % 6 when 0 then null when 1 then 1 when 2 then 1.5 when 3 then '1e30' when 4 then 9007199254740993 else 'text' end,
+      case i % 6 when 0 then null when 1 then 9e999 when 2 then -9e999 when 3 then 0.1 when 4 then -0.0 else 1e-300 end,
+      case i % 6 when 0 then null when 1 then '' when 2 then 'a' when 3 then 'B' when 4 then 'ä' else '''; --' end,
+      case i % 4 when 0 then null when 1 then 'a' when 2 then 'A' else 'b' end,
+      case i % 4 when 0 then null when 1 then 'a' when 2 then 'a  ' else 'a b' end,
+      case i % 4 when 0 then null when 1 then '2024-02-29' when 2 then '-0044-03-15' else 20240229 end,
+      case i % 7 when 0 then null when 1 then 1 when 2 then '1' when 3 then 1.0 when 4 then 'x' when 5 then 2.5 else -1 end
+    from n;`;
 
 /** Opens a file for writing, as the programs do that own it. */
 export function openForWriting(file: string): SqliteDatabase {
@@ -188,5 +201,10 @@ export const dialect: Dialect = {
     ],
   ],
   leftovers: [],
+  lists: {
+    columns: ['whole', 'num', 'part', 'words', 'folded', 'trimmed', 'day', 'anything'],
+    unkept: ['b'],
+    choosesNulls: true,
+  },
   caller: CALLER_BY_PARAMETERS,
 };

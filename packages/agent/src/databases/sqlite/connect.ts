@@ -10,7 +10,10 @@ import {
 import { openEngineSession, type EngineSession } from '../engine-process/engine-session.ts';
 import type { FileConfig } from '../engine-process/file-config.ts';
 import { problemOfFile } from '../engine-process/problem-of-file.ts';
-import type { OpenQuestion } from './engine/questions.ts';
+import type { EngineRules } from '../engine-process/engine-queries.ts';
+import { probesWith } from '../sql/probes/value-probes.ts';
+import { isCursorValue } from './engine/cursor-values.ts';
+import type { OpenQuestion, QueryDefinition } from './engine/questions.ts';
 import { problemOfNode } from './node-version.ts';
 
 /** The code of the process that holds a database open: a text in this executable, so that one file is all to install. */
@@ -55,7 +58,21 @@ export function ping(pool: EnginePool): Promise<void> {
   return pingBy(pool, 'select count(*) from sqlite_schema');
 }
 
+const engineRules: EngineRules<QueryDefinition> = {
+  sharesShort: true,
+  hasUnsigned: false,
+  placeholder: '?',
+  isCursorValue,
+  define: ({ probes, ...whole }, { statement, run, params, fields }) => ({
+    ...whole,
+    text: run.text,
+    params: params.map(({ schema, ofCursor }) => (ofCursor === undefined ? schema.type : 'cursor')),
+    probes: probesWith(probes, run.params),
+    ...(fields.length === 0 ? {} : { pages: { fields, statement: statement.text } }),
+  }),
+};
+
 export function connect(config: FileConfig, onChange: (change: DatabaseChange) => void): Database {
   const pool = createPool(config, onChange);
-  return engineDatabase(pool, () => ping(pool), { sharesShort: true, hasUnsigned: false });
+  return engineDatabase(pool, () => ping(pool), engineRules);
 }

@@ -5,6 +5,7 @@ import { connect, engineCode } from './connect.ts';
 
 export const sqlite: Driver = {
   systemName: 'sqlite',
+  hasClauses: true,
   section,
   secrets: [],
   certificates: [],

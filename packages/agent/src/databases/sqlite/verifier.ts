@@ -5,8 +5,9 @@ import { auditFiles } from '../engine-process/audit-files.ts';
 import { askRows, withSession } from '../engine-process/engine-database.ts';
 import type { EngineQuery } from '../engine-process/engine-queries.ts';
 import type { FileConfig } from '../engine-process/file-config.ts';
-import { statementVerifier, unorderedStatements } from '../sql/verify/statement-verifier.ts';
+import { statementVerifier, unorderedStatements } from '../clauses/tokens/statement-verifier.ts';
 import { createPool, ping } from './connect.ts';
+import { clauseDialect } from './verify/clause-dialect.ts';
 import type { QueryDefinition } from './engine/questions.ts';
 import { describeStatement } from './verify/describe-statement.ts';
 import { readStatement } from './verify/read-statement.ts';
@@ -21,7 +22,7 @@ const BY_ITSELF =
   'and PRAGMA are no such statements, and newer versions of Node.js refuse them in the engine, too';
 
 export const verifier: Verifier = {
-  ...statementVerifier(readStatement, ({ select }) => select.body, timeComparisons),
+  ...statementVerifier(readStatement, ({ select }) => select.body, clauseDialect, timeComparisons),
   findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
   open(config: FileConfig) {
     const pool = createPool({ ...config, maxConnections: 1 });

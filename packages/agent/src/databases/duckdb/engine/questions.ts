@@ -52,5 +52,7 @@ export interface QueryDefinition {
   readonly probes: readonly ValueProbe[];
   /** Fields that must not be null, by the numbers that the second column of a row gives. */
   readonly required: readonly string[];
+  /** Whether rows have what a cursor is made of. */
+  readonly hasPages?: true;
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
 }

@@ -160,19 +160,29 @@ function typesOf(statement: DuckdbStatement): readonly (string | null)[] {
   );
 }
 
-async function collect({ limits, required }: QueryDefinition, stream: DuckdbStream): Promise<Buffer> {
+async function collect(
+  { limits, required, hasPages }: QueryDefinition,
+  stream: DuckdbStream,
+): Promise<Buffer> {
   const rows = new RowTexts(limits);
+  let last: readonly (string | null)[] = [];
   for (let chunk = await stream.fetchChunk(); (chunk?.rowCount ?? 0) > 0; chunk = await stream.fetchChunk()) {
-    for (const [row, missing] of chunk?.getRows() ?? []) {
-      if (!rows.mayTake()) return rows.write();
-      if (missing !== null) {
-        const field = required[Number(missing)] ?? '';
-        throw new Failure({ kind: 'failed', message: `field ${field} is null, and its nullable is false` });
-      }
-      if (!rows.take(typeof row === 'string' ? withoutInfinities(row) : undefined)) return rows.write();
+    for (const [row, missing, isTied, ...keys] of chunk?.getRows() ?? []) {
+      const isTaken = rows.mayTake() && rows.take(textOf(row, missing, required));
+      if (!isTaken) return hasPages ? rows.write({ last, isTied: isTied === true }) : rows.write();
+      if (hasPages) last = keys.map((key) => (typeof key === 'string' ? key : null));
     }
   }
   return rows.write();
+}
+
+/** Throws `Failure` for a row that lacks a field. */
+function textOf(row: unknown, missing: unknown, required: readonly string[]): string | undefined {
+  if (missing !== null) {
+    const field = required[Number(missing)] ?? '';
+    throw new Failure({ kind: 'failed', message: `field ${field} is null, and its nullable is false` });
+  }
+  return typeof row === 'string' ? withoutInfinities(row) : undefined;
 }
 
 const MAY_HAVE_INFINITY = /NaN|Infinity|inf/;

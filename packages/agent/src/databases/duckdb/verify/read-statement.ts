@@ -1,7 +1,7 @@
 import type { Capability, Param, ParamType } from '../../../capabilities/model.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { refused, type ReadResult } from '../../sql/fault-at.ts';
-import { fillTemplate } from '../../sql/template.ts';
+import { fillTemplate, type FilledTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { bodyOf } from '../../sql/one-select.ts';
 import { isOperator, parameterIndexes } from '../../sql/places/tokens.ts';
@@ -11,7 +11,7 @@ import { lexicon } from '../engine/lexicon.ts';
 import { formOf, listOf, rowsOf, type ListForm } from './list-places.ts';
 
 export interface ReadStatement {
-  readonly text: (typing: Typing) => string;
+  readonly fill: (typing: Typing) => FilledTemplate;
   /** The text with $1 for one reference and NULL for the others, which asks for its type. */
   readonly probe: (reference: number) => string;
   readonly references: readonly ParameterReference[];
@@ -69,10 +69,11 @@ export function readStatement(capability: Capability): ReadResult<ReadStatement>
   return {
     ok: true,
     read: {
-      text: (typing) =>
-        fillTemplate(template, placeholders, (placeholder) => ({
-          text: written(placeholder, placeholder.at, typing),
-        })).text,
+      fill: (typing) =>
+        fillTemplate(template, placeholders, (placeholder) => {
+          const text = written(placeholder, placeholder.at, typing);
+          return { text, offset: text.indexOf(`$${placeholder.number}`) };
+        }),
       probe: (reference) =>
         fillTemplate(template, placeholders, ({ at }) => ({
           text: at === reference ? '$1' : 'NULL',

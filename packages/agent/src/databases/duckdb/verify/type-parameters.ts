@@ -83,13 +83,13 @@ export function suspectLists({ references, body }: ReadStatement): readonly Para
  */
 export async function castUnbound(
   session: EngineSession,
-  { references, params, text }: ReadStatement,
+  { references, params, fill }: ReadStatement,
   typing: Typing,
 ): Promise<Typing | readonly ParameterFault[]> {
   const types = params.map(({ schema }) => schema.type);
   const isTaken = async (given: Typing, isBound: (index: number) => boolean): Promise<boolean> => {
     const bound = types.map((type, index) => [type, isBound(index) ? SAMPLES[type] : null] as const);
-    return (await ask(session, { text: text(given), bound })).error !== 'Binder';
+    return (await ask(session, { text: fill(given).text, bound })).error !== 'Binder';
   };
   const areTaken = async (given: Typing): Promise<boolean> =>
     (await isTaken(given, () => true)) && (await isTaken(given, () => false));

@@ -3,16 +3,25 @@ import type { Verification } from '../../driver/driver.ts';
 import type { EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
+import type { CheckedWhole } from '../../clauses/tokens/check-assembled.ts';
 import { verifyEach } from '../../engine-process/verify-each.ts';
 import type { EngineQuery } from '../../engine-process/engine-queries.ts';
 import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import type { ParameterFault } from '../../sql/template.ts';
-import { refused, type CheckResult, type Refusal } from '../../sql/fault-at.ts';
+import { refused, type Refusal } from '../../sql/fault-at.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import type { DuckdbConfig } from '../config/config.ts';
 import type { JudgedStatement } from '../engine/judge-statement.ts';
-import type { DuckdbColumn, JudgeQuestion, QueryDefinition } from '../engine/questions.ts';
+import {
+  ASK_PROBE,
+  type DuckdbColumn,
+  type JudgeQuestion,
+  type ProbeAnswer,
+  type ProbeQuestion,
+  type QueryDefinition,
+} from '../engine/questions.ts';
 import { valueProbes, type ValueProbe } from '../../sql/probes/value-probes.ts';
+import { clauseDialect, keptColumn } from './clause-dialect.ts';
 import { listOf, rowsOf } from './list-places.ts';
 import { probeDialect } from './probe-dialect.ts';
 import { castOf, readStatement, type ReadStatement, type Typing } from './read-statement.ts';
@@ -25,7 +34,7 @@ export function verifyCapabilities(
   config: DuckdbConfig,
   capabilities: readonly Capability[],
 ): Promise<Verification> {
-  return verifyEach(pool, config, capabilities, readStatement, check);
+  return verifyEach(pool, config, capabilities, { dialect: clauseDialect, readStatement, check });
 }
 
 interface Judged {
@@ -60,12 +69,12 @@ async function judgeTyped(
   read: ReadStatement,
   given: Typing,
 ): Promise<Judged | Refusal> {
-  const { params, text } = read;
+  const { params, fill } = read;
   let { untyped } = given;
   for (;;) {
     const typing: Typing = { ...given, untyped };
     const question: JudgeQuestion = {
-      text: text(typing),
+      text: fill(typing).text,
       parameters: params.length,
       allowFunctions: capability.allowFunctions,
     };
@@ -97,7 +106,7 @@ async function check(
   session: EngineSession,
   capability: Capability,
   read: ReadStatement,
-): Promise<CheckResult<EngineQuery>> {
+): Promise<CheckedWhole<EngineQuery<QueryDefinition>> | Refusal> {
   const found = await judge(session, capability, read);
   if (!found.ok) return found;
   const { question, columns, typing } = found;
@@ -122,7 +131,41 @@ async function check(
     ok: true,
     query: { capability: capability.name, params: read.params, definition },
     capability: notNegative(capability, countingParams(read.body)),
+    whole: {
+      filled: read.fill(typing),
+      params: read.params.length,
+      keep: async () => (field) => keptColumn(columns, field),
+      async prove(statement) {
+        const { text, isOrdered } = statement;
+        const run = wrapSelect(text, fields, limits, !isOrdered && found.isLimited, statement.fields);
+        const problem = await problemOf(
+          session,
+          { ...question, text, parameters: statement.params.length },
+          run,
+        );
+        return problem === undefined
+          ? { ok: true, forms: { statement: text, run } }
+          : refused(capability, problem);
+      },
+    },
   };
+}
+
+/** What is wrong with a statement of parts that were typed in the whole. */
+async function problemOf(
+  session: EngineSession,
+  question: JudgeQuestion,
+  run: string,
+): Promise<{ readonly message: string; readonly detail?: string } | undefined> {
+  const judged = await session.ask<JudgedStatement>(ASK.judge, question);
+  if (!judged.ok) {
+    const { problem: message, detail } = judged;
+    return detail === undefined ? { message } : { message, detail };
+  }
+  const message = 'has a parameter whose type DuckDB cannot tell here: cast it in the SQL';
+  if (judged.untyped.length > 0) return { message };
+  const { error } = await session.ask<ProbeAnswer>(ASK_PROBE, { text: run } satisfies ProbeQuestion);
+  return error === undefined ? undefined : { message: `is not accepted by the database: ${error} Error` };
 }
 
 function outputOf({ name, nullable, type }: ResultField, column: DuckdbColumn): FieldResult<OutputField> {

@@ -1,4 +1,5 @@
 import type { CapabilityLimits, ResultType } from '../../../capabilities/model.ts';
+import { quoted } from './clause-dialect.ts';
 
 export interface OutputField {
   readonly name: string;
@@ -92,13 +93,15 @@ function convertJson(ref: string, kind: 'ARRAY' | 'OBJECT'): Conversion {
 /**
  * The SELECT around that of the capability. It yields for each row its JSON text, null where it is longer than any that
  * may leave, and the number of the first field that must not be null and is. One row more than may leave tells whether
- * there are more; the LIMIT stands behind the SELECT itself, whose order both keep.
+ * there are more; the LIMIT stands behind the SELECT itself, whose order both keep. With the fields of a cursor there follow
+ * whether DuckDB holds the row for equal to the one before it, and their texts.
  */
 export function wrapSelect(
   sql: string,
   fields: readonly OutputField[],
   limits: CapabilityLimits,
   isLimited: boolean,
+  keys: readonly string[] = [],
 ): string {
   const members = fields.flatMap(({ name, json, absent }, index) => [
     `'${index === 0 ? '{' : ','}${JSON.stringify(name).replaceAll("'", "''")}:'`,
@@ -109,6 +112,11 @@ export function wrapSelect(
   const required = fields.filter(({ nullable }) => !nullable);
   const missing = required.map(({ absent }, index) => ` WHEN ${absent} THEN ${index}`).join('');
   const row = called('concat', ...members, `'}'`);
-  return `SELECT CASE WHEN ${called('strlen', 'w.r')} > ${limits.maxBytes} THEN NULL ELSE w.r END, w.m FROM (
-SELECT ${row} AS r, ${missing === '' ? 'NULL' : `CASE${missing} END`} AS m FROM (${sql}${inner}) q${outer}) w`;
+  const columns = keys.map((name) => `q.${quoted(name)}`);
+  const ties = columns.map((column) => `${column} IS NOT DISTINCT FROM lag(${column}) OVER ()`);
+  const texts = columns.map((column, at) => `CAST(${column} AS VARCHAR) AS k${at}`);
+  const border = keys.length === 0 ? '' : `, ${ties.join(' AND ')} AS t, ${texts.join(', ')}`;
+  const named = keys.length === 0 ? '' : `, w.t${keys.map((_name, at) => `, w.k${at}`).join('')}`;
+  return `SELECT CASE WHEN ${called('strlen', 'w.r')} > ${limits.maxBytes} THEN NULL ELSE w.r END, w.m${named} FROM (
+SELECT ${row} AS r, ${missing === '' ? 'NULL' : `CASE${missing} END`} AS m${border} FROM (${sql}${inner}) q${outer}) w`;
 }

@@ -9,7 +9,7 @@ export class PreparedStatements extends Set<string> {
 
   /** Counts the use of a statement that is assembled. Returns the name of the one that has to be closed in its place. */
   use(name: string): string | undefined {
-    const oldest = this.#assembled.set(name, true);
+    const [oldest] = this.#assembled.set(name, true) ?? [];
     if (oldest !== undefined) this.delete(oldest);
     return oldest;
   }

@@ -1,5 +1,5 @@
 import { pageOf, type Chosen } from '../../clauses/choose.ts';
-import type { ValueProbe } from '../../sql/probes/value-probes.ts';
+import { probesWith } from '../../sql/probes/value-probes.ts';
 import { assemble, join } from './assemble.ts';
 import {
   FEW_ROWS,
@@ -42,7 +42,7 @@ export function assembledQuery(
       ? {}
       : { shared: sharedOf(shared, textsOf(statements.shared)) }),
     params: bound,
-    probes: verified.probes.flatMap((probe) => probeWith(probe, params)),
+    probes: probesWith(verified.probes, params),
   };
 }
 
@@ -79,10 +79,4 @@ function sharedOf(
   { params: _params, ...statements }: Statements & { readonly params: readonly number[] },
 ): NonNullable<PreparedQuery['shared']> {
   return { ...statements, relations, searchPath };
-}
-
-/** With the indices of the parameters that the statement has; none if it lacks one. */
-function probeWith({ text, params }: ValueProbe, present: readonly number[]): readonly ValueProbe[] {
-  const moved = params.map((index) => present.indexOf(index));
-  return moved.includes(-1) ? [] : [{ text, params: moved }];
 }

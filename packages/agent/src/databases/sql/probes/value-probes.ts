@@ -11,6 +11,14 @@ export interface ValueProbe {
   readonly params: readonly number[];
 }
 
+/** With the indices of the parameters that a statement has; none of those that need another. */
+export function probesWith(probes: readonly ValueProbe[], present: readonly number[]): readonly ValueProbe[] {
+  return probes.flatMap(({ text, params }) => {
+    const moved = params.map((index) => present.indexOf(index));
+    return moved.includes(-1) ? [] : [{ text, params: moved }];
+  });
+}
+
 export interface ProbeDialect {
   readonly lexicon: Lexicon;
   readonly rules: ProbeRules;

@@ -24,10 +24,12 @@ export interface SqliteColumn {
 export interface QueryDefinition {
   readonly text: string;
   readonly allowFunctions: readonly string[];
-  /** The types of ?1, ?2 and so on. */
-  readonly params: readonly ParamType[];
+  /** The types of ?1, ?2 and so on; `cursor` is a value of one, as `cursorText` writes it. */
+  readonly params: readonly (ParamType | 'cursor')[];
   readonly fields: readonly FieldDefinition[];
   readonly probes: readonly ValueProbe[];
+  /** The fields by which the rows of pages are ordered, and the statement alone; absent without pages. */
+  readonly pages?: { readonly fields: readonly string[]; readonly statement: string };
   readonly limits: Pick<CapabilityLimits, 'maxRows' | 'maxBytes' | 'onLimit'>;
 }
 

@@ -4,12 +4,16 @@ import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts
 import { bindValue } from './bind-values.ts';
 import { failureOf, mistakeOf } from './failure.ts';
 import { problemOfProgram } from './judge-program.ts';
-import type { BoundValue, SqliteDatabase, SqliteStatement } from './node-sqlite.ts';
+import { borderOf } from './page-border.ts';
+import { valueOfCursor } from './cursor-values.ts';
+import type { ParamType } from '../../../capabilities/model.ts';
+import type { BoundValue, SqliteDatabase, SqliteStatement, SqliteValue } from './node-sqlite.ts';
 import { openFile, type OpenFile } from './open-file.ts';
 import { outputOf, rowText, type OutputField } from './row-text.ts';
 import type { OpenQuestion, QueryDefinition } from './questions.ts';
 
 type ValueFaults = readonly ValueFault[];
+type Values = Readonly<Record<string, BoundValue>>;
 
 interface PreparedStatement {
   readonly statement: SqliteStatement;
@@ -61,12 +65,15 @@ export class QueryRunner {
     const known = this.#definitions.get(query);
     if (known === undefined) throw new Error(`there is no query ${query}`);
     const bound = Object.fromEntries(
-      known.params.map((type, index) => [`?${index + 1}`, bindValue(type, values[index])]),
+      known.params.map((type, index) => [
+        `?${index + 1}`,
+        type === 'cursor' ? valueOfCursor(values[index]) : bindValue(type, values[index]),
+      ]),
     );
     const started = performance.now();
     try {
       const body = this.within((database) =>
-        collect(known, this.#statementOf(database, query, known), bound),
+        collect(database, known, this.#statementOf(database, query, known), bound),
       );
       writeTime(body, performance.now() - started);
       return body;
@@ -85,7 +92,7 @@ export class QueryRunner {
         if (!faults.isOpen(probe)) continue;
         const bound = probe.params.map((param, index) => [
           `?${index + 1}`,
-          bindValue(params[param] ?? 'string', values[param]),
+          bindValue(typeOf(params[param]), values[param]),
         ]);
         const isRefused = refusalOf(database, probe.text, Object.fromEntries(bound)) === mistake;
         faults.add(probe, isRefused ? mistake : undefined);
@@ -145,22 +152,66 @@ function refusalOf(
   }
 }
 
+function typeOf(type: QueryDefinition['params'][number] | undefined): ParamType {
+  return type === undefined || type === 'cursor' ? 'string' : type;
+}
+
 function collect(
-  { limits }: QueryDefinition,
+  database: SqliteDatabase,
+  { limits, pages, allowFunctions }: QueryDefinition,
   { statement, fields }: PreparedStatement,
-  values: Readonly<Record<string, BoundValue>>,
+  values: Values,
 ): Buffer {
   const rows = new RowTexts(limits);
   const steps = statement.iterate(values);
+  let last: readonly SqliteValue[] | undefined;
+  let next: readonly SqliteValue[] | undefined;
   try {
     let number = 0;
     for (const row of steps) {
       number += 1;
+      next = row;
       if (!rows.mayTake() || !rows.take(rowText(row, fields, limits.maxBytes, number))) break;
+      last = row;
     }
   } finally {
     // Without this, the next run after a failed step would fail with the same error.
     steps.return?.();
   }
-  return rows.write();
+  if (pages === undefined || !rows.isTruncated || last === undefined || next === undefined)
+    return rows.write();
+  const keys = pages.fields.map((field) => ({
+    field,
+    column: fields.find(({ name }) => name === field)?.column ?? -1,
+  }));
+  return rows.write(
+    borderOf(keys, last, next, (...asked) =>
+      hasRow(database, pages, allowFunctions, { bound: values, asked }),
+    ),
+  );
+}
+
+/** Whether a row of the statement is equal to all the values asked for, compared as its columns are sorted. */
+function hasRow(
+  database: SqliteDatabase,
+  { fields, statement }: NonNullable<QueryDefinition['pages']>,
+  allowFunctions: readonly string[],
+  { bound, asked }: { readonly bound: Values; readonly asked: readonly (readonly BoundValue[])[] },
+): boolean {
+  const conditions = asked.flatMap((_values, set) =>
+    // A plus keeps SQLite from converting the values, as a sort does not.
+    fields.map((field, at) => `+svc_q."${field.replaceAll('"', '""')}" is :k${set}_${at}`),
+  );
+  const text = `select 1 from (${statement}\n) svc_q where ${conditions.join(' and ')} limit 1`;
+  if (problemOfProgram(database, text, allowFunctions) !== undefined)
+    throw new Error('cannot look for a row');
+  const named = asked.flatMap((values, set) =>
+    values.map((value, at): readonly [string, BoundValue] => [`:k${set}_${at}`, value]),
+  );
+  const steps = database.prepare(text).iterate({ ...bound, ...Object.fromEntries(named) });
+  try {
+    return steps.next().done !== true;
+  } finally {
+    steps.return?.();
+  }
 }

@@ -18,7 +18,7 @@ export function describeStatement(
     lexicon,
     async (capability) => {
       const result = readStatement(capability);
-      return result.ok ? judge(session, capability, result.read.text) : result;
+      return result.ok ? judge(session, capability, result.read.filled.text) : result;
     },
     ({ type }) => proposedType(type ?? ''),
   );

@@ -2,7 +2,7 @@ import type { Capability } from '../../../capabilities/model.ts';
 import type { EngineParam } from '../../engine-process/engine-queries.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { refused, type ReadResult } from '../../sql/fault-at.ts';
-import { fillTemplate } from '../../sql/template.ts';
+import { fillTemplate, type FilledTemplate } from '../../sql/template.ts';
 import { cutAtParameters, namesOfParameters } from '../../sql/named-parameters.ts';
 import { oneSelect, type CalledFunction, type OneSelect } from '../../sql/one-select.ts';
 import { markLists, misplacedLists } from '../../sql/places/list-places.ts';
@@ -18,7 +18,7 @@ import { vocabulary } from '../dialect/vocabulary.ts';
 export interface ReadStatement {
   readonly select: OneSelect;
   /** With ?1, ?2 and so on as placeholders. */
-  readonly text: string;
+  readonly filled: FilledTemplate;
   readonly params: readonly EngineParam[];
   /** The parameters that name the caller and that the capability does not declare. */
   readonly callerParams: readonly string[];
@@ -54,12 +54,11 @@ export function readStatement(capability: Capability): ReadResult<ReadStatement>
   if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const { template } = cut;
   const placeholders = template.references.map((index) => ({ number: index + 1 }));
-  const filled = fillTemplate(template, placeholders, ({ number }) => ({ text: `?${number}` }));
   return {
     ok: true,
     read: {
       select,
-      text: filled.text,
+      filled: fillTemplate(template, placeholders, ({ number }) => ({ text: `?${number}` })),
       params: markLists(template.params, select.body, capability),
       callerParams: own.map(({ name }) => name),
       takesLimit: !select.isLimited && !endsWithValues(select.body),

@@ -1,11 +1,10 @@
 import type { Capability } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import { filtersOf, plainCapability } from '../../../clauses/compose.ts';
+import { atFilter, filtersOf, plainCapability } from '../../../clauses/compose.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { checkTyped, typeStatement, type Known } from '../check-statement.ts';
 import { namedObjects } from '../statement/named-objects.ts';
 import { readStatement } from '../statement/read-statement.ts';
-import { atFilter } from './read-assembled.ts';
 
 /** Names the filters without which the statement would have no fault; else the faults as they are. */
 export async function faultsOfFilters(

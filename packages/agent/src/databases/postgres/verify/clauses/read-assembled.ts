@@ -1,13 +1,14 @@
-import type { Capability, Param } from '../../../../capabilities/model.ts';
+import type { Capability } from '../../../../capabilities/model.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import { filtersOf, plainCapability } from '../../../clauses/compose.ts';
+import { atFilter, filtersOf, plainCapability } from '../../../clauses/compose.ts';
 import { Marks } from '../../../clauses/parts.ts';
+import { startOfMain } from '../../../clauses/statement-source.ts';
 import type { Refusal } from '../plan-statement.ts';
 import { namedObjects } from '../statement/named-objects.ts';
 import { readStatement, refusedAsTooDeep } from '../statement/read-statement.ts';
 import { scan } from '../statement/scan.ts';
 import type { NamingStatement } from '../check-statement.ts';
-import { clauseFaults, filterFault } from './read-clauses.ts';
+import { clauseFaults } from './read-clauses.ts';
 
 /** The statement with all filters, in which the place of each part is marked. */
 export interface ReadAssembled extends NamingStatement {
@@ -46,43 +47,11 @@ function faultsOfParts(
   return ofFilters.length > 0 ? ofFilters : faults;
 }
 
-/** What is wrong with the whole statement only where it has this filter. */
-export function atFilter(
-  capability: Capability,
-  param: Param,
-  { message, detail, hint }: VerificationFault,
-): VerificationFault {
-  return filterFault(capability, param, {
-    message,
-    ...(detail === undefined ? {} : { detail }),
-    ...(hint === undefined ? {} : { hint }),
-  });
-}
-
 /** Marks where the SELECT begins after its WITH queries, which stand before all that is put around it. */
 function markMain(sql: string, marks: Marks): string {
-  const tokens = scan(sql).filter(({ kind }) => kind !== 'comment');
-  if (tokens[0]?.text.toLowerCase() !== 'with') return sql;
-  let depth = 0;
-  let isClosed = false;
-  for (const [at, { text, start }] of tokens.entries()) {
-    const word = text.toLowerCase();
-    if (depth === 0 && isClosed && !AFTER_QUERY.has(word)) {
-      // SEARCH and CYCLE have words, but no parentheses, up to the next query or the SELECT.
-      const isSelect = BEGINS_SELECT.has(word);
-      if (isSelect) return insertAt(sql, start, marks.of('main'));
-      if (word === '(' && tokens[at - 1]?.text === ')') return insertAt(sql, start, marks.of('main'));
-    }
-    if (word === '(') depth += 1;
-    if (word !== ')') continue;
-    depth -= 1;
-    if (depth === 0) isClosed = true;
-  }
-  return sql;
+  const start = startOfMain(scan(sql).filter(({ kind }) => kind !== 'comment'));
+  return start === undefined ? sql : insertAt(sql, start, marks.of('main'));
 }
-
-const AFTER_QUERY = new Set([',', 'as', 'search', 'cycle']);
-const BEGINS_SELECT = new Set(['select', 'values', 'table']);
 
 /** `offset` is in bytes of UTF-8. */
 function insertAt(sql: string, offset: number, text: string): string {

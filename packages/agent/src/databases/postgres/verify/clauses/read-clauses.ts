@@ -2,6 +2,7 @@ import { parseSync } from 'libpg-query';
 import type { Capability, Param } from '../../../../capabilities/model.ts';
 import { PLACE_OF_FILTERS, sqlParams } from '../../../../capabilities/clauses.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
+import { filterFault } from '../../../clauses/compose.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import { fillTemplate } from '../../../sql/template.ts';
 import { findParameters, namesOfParameters } from '../statement/named-parameters.ts';
@@ -34,15 +35,6 @@ export function clauseFaults(capability: Capability): readonly VerificationFault
   });
   const message = problemOfStatement(capability, filtered.length > 0);
   return message === undefined ? faults : [...faults, faultAt(capability, { message })];
-}
-
-export function filterFault(
-  { name }: Pick<Capability, 'name'>,
-  { name: param, filter, position }: Param,
-  fault: Pick<VerificationFault, 'message' | 'detail' | 'hint'>,
-): VerificationFault {
-  const path = `capabilities.${name}.params.${param}.filter`;
-  return { path, position: filter?.position ?? position, ...fault };
 }
 
 /** The parser must read it as the same whole condition bare and in parentheses, and as nothing else. */

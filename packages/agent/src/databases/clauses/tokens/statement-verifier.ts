@@ -1,11 +1,14 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import type { Fault } from '../../../capabilities/fault.ts';
 import type { Verifier } from '../../driver/driver.ts';
-import { constantKeyWarnings } from '../constant-keys.ts';
-import type { ReadResult } from '../fault-at.ts';
-import type { OneSelect } from '../one-select.ts';
-import { rowCountWarnings } from '../row-counts.ts';
-import type { SqlToken } from '../scanner.ts';
+import { constantKeyWarnings } from '../../sql/constant-keys.ts';
+import type { ReadResult } from '../../sql/fault-at.ts';
+import type { OneSelect } from '../../sql/one-select.ts';
+import { rowCountWarnings } from '../../sql/row-counts.ts';
+import type { SqlToken } from '../../sql/scanner.ts';
+import { plainCapabilities, unordered } from '../compose.ts';
+import type { ClauseLanguage } from './clause-faults.ts';
+import { readFaults } from './marked-capability.ts';
 
 type ReadStatement<Read> = (capability: Capability) => ReadResult<Read>;
 
@@ -13,6 +16,7 @@ type ReadStatement<Read> = (capability: Capability) => ReadResult<Read>;
 export function statementVerifier<Read>(
   readStatement: ReadStatement<Read>,
   bodyOf: (read: Read) => readonly SqlToken[],
+  language: ClauseLanguage,
   more: (capability: Capability, body: readonly SqlToken[]) => readonly Fault[] = () => [],
 ): Pick<Verifier, 'readStatements' | 'findWarnings'> {
   const bodyIn = (capability: Capability): readonly SqlToken[] => {
@@ -22,14 +26,18 @@ export function statementVerifier<Read>(
   return {
     readStatements: async (capabilities) =>
       capabilities.flatMap((capability) => {
+        if (capability.clauses !== undefined) return readFaults(capability, language, readStatement);
         const result = readStatement(capability);
         return result.ok ? [] : result.faults;
       }),
-    findWarnings: async (capabilities) => [
-      ...rowCountWarnings(capabilities, bodyIn),
-      ...capabilities.flatMap((capability) => more(capability, bodyIn(capability))),
-      ...constantKeyWarnings(capabilities, bodyIn),
-    ],
+    async findWarnings(capabilities) {
+      const plain = plainCapabilities(capabilities);
+      return [
+        ...rowCountWarnings(plain, bodyIn),
+        ...plain.flatMap((capability) => more(capability, bodyIn(capability))),
+        ...constantKeyWarnings(plain, bodyIn),
+      ];
+    },
   };
 }
 
@@ -38,7 +46,7 @@ export function unorderedStatements(
   capabilities: readonly Capability[],
   readStatement: ReadStatement<{ readonly select: OneSelect }>,
 ): readonly string[] {
-  return capabilities.flatMap((capability) => {
+  return unordered(capabilities).flatMap((capability) => {
     const result = readStatement(capability);
     if (!result.ok || result.read.select.isOrdered || capability.limits.maxRows === 1) return [];
     const reads = result.read.select.body.some(({ kind, text }) => kind === 'word' && /^from$/i.test(text));

@@ -1,8 +1,8 @@
-import type { CapabilitySpec } from '../../../config/capability-file.ts';
-import { buildCapabilities } from '../../../config/build.ts';
-import type { Capability } from '../../../capabilities/model.ts';
-import type { Query, QueryResult } from '../../driver/driver.ts';
-import { callOf, textOfRows } from '../capability.fixture.ts';
+import type { CapabilitySpec } from '../../config/capability-file.ts';
+import { buildCapabilities } from '../../config/build.ts';
+import type { Capability } from '../../capabilities/model.ts';
+import type { Query, QueryResult } from '../driver/driver.ts';
+import { callOf, textOf } from './capability.testing.ts';
 
 /** A capability as the file has it. */
 export function capabilityOfSpec(spec: CapabilitySpec, name: string = 'list'): Capability {
@@ -30,7 +30,7 @@ export async function ask(
   given: Readonly<Record<string, unknown>> = {},
 ): Promise<QueryResult & { readonly list: readonly Readonly<Record<string, unknown>>[] }> {
   const result = await query.run(callOf(valuesOf(capability, given)));
-  return { ...result, list: JSON.parse(textOfRows(result)) };
+  return { ...result, list: JSON.parse(textOf(result.rows)) };
 }
 
 /** All pages, one after the other. */

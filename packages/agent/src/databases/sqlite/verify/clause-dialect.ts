@@ -1,0 +1,20 @@
+import { numbered } from '../../clauses/parts.ts';
+import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
+import { lexicon } from './lexicon.ts';
+
+/** How filters, orders and pages are written for SQLite. */
+export const clauseDialect: ClauseDialect = {
+  lexicon,
+  weakOperators: [],
+  quote: quoted,
+  nullsFirst: ({ isDescending, nulls }) => (nulls === undefined ? !isDescending : nulls === 'first'),
+  written: ({ isDescending, nulls }) =>
+    (isDescending ? ' desc' : ' asc') + (nulls === undefined ? '' : ` nulls ${nulls}`),
+  choosesNulls: true,
+  page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: true, row: '' },
+  number: (parts, before = () => '') => numbered(parts, (number, param) => `${before(param)}?${number}`),
+};
+
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
