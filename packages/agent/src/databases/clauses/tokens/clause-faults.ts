@@ -111,7 +111,7 @@ function isWhole(body: readonly SqlToken[], place: number, weakOperators: readon
 }
 
 function isWrittenAt(body: readonly SqlToken[], at: number, operator: string): boolean {
-  return [...operator].every((character, index) => {
+  return operator.split('').every((character, index) => {
     const [before, token] = [body[at + index - 1], body[at + index]];
     return isOperator(token, character) && (index === 0 || before?.end === token?.start);
   });
