@@ -22,6 +22,22 @@ function schemaOf(database: string): readonly string[] {
     create table faulty (id int primary key, doc text, name varchar(50), lat varchar(50) character set latin1,
       three varchar(50) character set utf8mb3, fulltext key (doc));
     insert into faulty values (1, '{"a":1}', 'one', 'one', 'one'), (2, '{bad', 'two', 'two', 'two');
+    create table listed (id int primary key, half int not null, name varchar(20) not null, tiny tinyint, whole bigint,
+      large bigint unsigned, num decimal(65, 20), part double, flag boolean, words varchar(40) collate utf8mb4_bin,
+      folded varchar(40) collate utf8mb4_unicode_ci, bytes varbinary(20), latin varchar(20) character set latin1, day date,
+      at_time time(6), moment datetime(6), stamp timestamp(3) null, yr year, bits bit(9), longer text);
+    insert into listed with recursive n (i) as (select 1 union all select i + 1 from n where i < 120)
+      select i, (i + 1) div 2, concat(elt(1 + i % 2, 'n', 'N'), lpad((i + 1) div 2, 3, '0')), elt(1 + i % 4, null, 1, -128, 127),
+        elt(1 + i % 3, null, '9223372036854775807', '-9223372036854775808'), elt(1 + i % 3, null, '18446744073709551615', 0),
+        elt(1 + i % 4, null, '123456789012345678901234567890.12345678901234567890', '-0.00000000000000000001', 0),
+        elt(1 + i % 6, null, 1e308, '-1e308', '0.1', '1e-300', '-0'), elt(1 + i % 3, null, 1, 0),
+        elt(1 + i % 6, null, '', 'a', 'B', 'ä', '''; -- '), elt(1 + i % 6, null, 'a', 'A', 'ä', 'ae', 'b '),
+        elt(1 + i % 4, null, x'00', x'00ff', x'61'), elt(1 + i % 4, null, 'é', 'E', 'z'),
+        elt(1 + i % 4, null, '2024-02-29', '1000-01-01', '9999-12-31'),
+        elt(1 + i % 4, null, '-838:59:58.999999', '00:00:00.000001', '100:00:00'),
+        elt(1 + i % 3, null, '2024-02-29 12:00:00.000001', '1000-01-01 00:00:00'),
+        elt(1 + i % 3, null, '2024-02-29 12:00:00.001', '2000-01-01 00:00:00'), elt(1 + i % 3, null, 1901, 2155),
+        nullif(i % 3, 0) * 250, elt(1 + i % 4, null, repeat('long ', 40), repeat('long ', 41), 'short') from n;
     create view sleeping as select sleep(1) as a;
     create view hiding as select a from sleeping;
     create table other (b bit(1), t tinyint(1), y year, f float, d decimal(40, 20), z int(6) zerofill, m enum('sad', 'glad'),
@@ -280,7 +296,10 @@ export function dialectOf(address: MysqlAddress): Dialect {
       ],
     ],
     lists: {
-      columns: 'tiny whole large num part flag words folded bytes latin day at_time moment stamp'.split(' '),
+      columns:
+        'tiny whole large num part flag words folded bytes latin day at_time moment stamp yr bits longer'.split(
+          ' ',
+        ),
       unkept: ['m', 'f'],
       choosesNulls: false,
     },

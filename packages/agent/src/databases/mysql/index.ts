@@ -7,6 +7,7 @@ import { refuseExplain } from '../driver/errors.ts';
 function driver(systemName: string): Driver {
   return {
     systemName,
+    hasClauses: true,
     section,
     secrets: ['password'],
     certificates: ['ssl_root_cert'],

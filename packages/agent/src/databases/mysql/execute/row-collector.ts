@@ -1,7 +1,9 @@
 import type { CapabilityLimits } from '../../../capabilities/model.ts';
 import type { QueryResult } from '../../driver/driver.ts';
 import { DatabaseError } from '../../driver/errors.ts';
-import type { PreparedQuery } from './prepared-query.ts';
+import type { Texts } from '../../clauses/choose.ts';
+import { unsortedKey } from './page-keys.ts';
+import type { KeyKind, PreparedQuery } from './prepared-query.ts';
 import { writeFloats } from './write-floats.ts';
 
 /** Takes rows on arrival, as many of the first as the limits allow. */
@@ -15,16 +17,25 @@ export class RowCollector {
   #excess = 0;
   #isTruncated = false;
   #error: DatabaseError | undefined;
+  readonly #keys: readonly KeyKind[] | undefined;
+  #last: Texts = [];
+  #next: Texts | undefined;
 
-  constructor({ limits, required, hasFloats }: PreparedQuery) {
+  constructor({ limits, required, hasFloats, keys }: PreparedQuery) {
     this.#limits = limits;
     this.#required = required;
     this.#hasFloats = hasFloats;
+    this.#keys = keys;
+  }
+
+  /** Where a page is cut; undefined for one that is not. */
+  get border(): { readonly last: Texts; readonly next: Texts } | undefined {
+    return this.#next && { last: this.#last, next: this.#next };
   }
 
   /** Returns how many bytes have arrived after the rows that count. */
   add(row: unknown): number {
-    const [sent, missing] = Array.isArray(row) ? row : [];
+    const [sent, missing, ...keys]: readonly unknown[] = Array.isArray(row) ? row : [];
     const json: unknown = this.#hasFloats && Buffer.isBuffer(sent) ? writeFloats(sent) : sent;
     const length = Buffer.isBuffer(json) ? json.length : 0;
     if (this.#isTruncated || this.#error !== undefined) {
@@ -32,6 +43,8 @@ export class RowCollector {
       return this.#excess;
     }
     const { maxRows, maxBytes, onLimit } = this.#limits;
+    const texts = keys.map(textOf);
+    if (this.#keys !== undefined && this.#rows.length > 0) this.#checkOrder(this.#keys, texts);
     if (this.#rows.length >= maxRows) {
       this.#cut(`max_rows (${maxRows})`, onLimit);
     } else if (!Buffer.isBuffer(json) || length + 2 > maxBytes) {
@@ -45,8 +58,17 @@ export class RowCollector {
     } else {
       this.#bytes += length + Math.min(1, this.#rows.length);
       this.#rows.push(json);
+      this.#last = texts;
     }
+    if (this.#isTruncated && this.#keys !== undefined) this.#next = texts;
     return this.#excess;
+  }
+
+  #checkOrder(kinds: readonly KeyKind[], texts: Texts): void {
+    const field = unsortedKey(kinds, this.#last, texts);
+    if (field === undefined) return;
+    const message = `two rows have texts in the field ${field} that begin alike and are longer than the server sorts by: sort by their beginning, as in left(${field}, 100)`;
+    this.#error = new DatabaseError('failed', message);
   }
 
   /** Throws `DatabaseError` for rows that must not leave. */
@@ -68,4 +90,9 @@ export class RowCollector {
       this.#error = new DatabaseError('too_large', `more than ${cap}, and on_limit is error`);
     }
   }
+}
+
+function textOf(key: unknown): string | null {
+  if (typeof key === 'string') return key;
+  return Buffer.isBuffer(key) ? key.toString() : null;
 }

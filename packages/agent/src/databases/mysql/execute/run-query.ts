@@ -9,6 +9,7 @@ import { checkColumns, malformed, type Columns } from '../connection/check-packe
 import type { KillQuery } from '../connection/kill-query.ts';
 import { isLoss, kindOf, nameOf, sqlStateOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
+import { createAssembledQuery, type RunQuery } from './assembled-queries.ts';
 import { bindValue, boundForm } from './bind-values.ts';
 import { expandLists } from './expand-lists.ts';
 import type { PlacedParam, PreparedQuery } from './prepared-query.ts';
@@ -29,7 +30,10 @@ const LEAVE_MS = 5000;
 const UNFIT = Promise.resolve(false);
 
 export function createQuery(pool: Pool<MysqlSession>, kill: KillQuery, verified: PreparedQuery): Query {
-  return { run: (call) => run(pool, kill, verified, call) };
+  const { assembled } = verified;
+  if (assembled !== undefined)
+    return createAssembledQuery((...of) => run(pool, kill, ...of), verified, assembled);
+  return { run: async (call) => (await run(pool, kill, verified, call)).result };
 }
 
 async function run(
@@ -37,7 +41,7 @@ async function run(
   kill: KillQuery,
   verified: PreparedQuery,
   call: QueryCall,
-): Promise<QueryResult> {
+): ReturnType<RunQuery> {
   const startedAt = performance.now();
   const deadline = startedAt + call.timeoutMs;
   const given = verified.params.map((param) => valueOf(param, verified.capability, call));
@@ -51,7 +55,7 @@ async function run(
       const misread = isDoubtful ? await misreadValues(verified, givenIndexes(), ask) : [];
       const refusal = faultError(misread, verified.params, 'a value was read as another');
       if (refusal !== undefined) throw refusal;
-      return transaction.result();
+      return { result: transaction.result(), border: transaction.border };
     }
     // A session that died while idle says nothing about the query. One made for this call may have died of it.
     const wasIdle = !outcome.hasBegun || (!verified.callsOwn && transaction.elapsedMs < IDLE_LOSS_MS);
@@ -192,6 +196,10 @@ class Transaction {
 
   result(): QueryResult {
     return this.#rows.result();
+  }
+
+  get border(): RowCollector['border'] {
+    return this.#rows.border;
   }
 
   async run(deadline: number): Promise<Outcome> {

@@ -1,4 +1,5 @@
 import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
+import { placeholders } from '../dialect/placeholders.ts';
 import { quoted } from '../dialect/quoted.ts';
 import { lexicon } from './lexicon.ts';
 
@@ -11,17 +12,5 @@ export const clauseDialect: ClauseDialect = {
   written: ({ isDescending }) => (isDescending ? ' desc' : ' asc'),
   choosesNulls: false,
   page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: false, row: '' },
-  number(parts, before = () => '') {
-    const params: number[] = [];
-    let text = '';
-    for (const part of parts) {
-      if (typeof part === 'string') text += part;
-      else {
-        // The placeholder stands in the text after it, since a list has another than a single value.
-        text += before(part);
-        params.push(part);
-      }
-    }
-    return { text, params };
-  },
+  number: placeholders,
 };

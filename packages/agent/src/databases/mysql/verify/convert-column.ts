@@ -13,7 +13,7 @@ export type Conversion =
     }
   | { readonly ok: false; readonly problem: string };
 
-const TYPE = {
+export const TYPE = {
   decimal: 0,
   tiny: 1,
   short: 2,
@@ -95,7 +95,7 @@ function jsonOf(
     case 'number':
       if (isInteger || DECIMALS.has(column.type)) return `concat(${value} + 0)`;
       if (column.type === TYPE.float) return floatOf(value);
-      return column.type === TYPE.double ? doubleOf(value, isMariaDb) : undefined;
+      return column.type === TYPE.double ? doubleText(value, isMariaDb) : undefined;
     case 'boolean':
       return isBoolean(column) ? `if(${value}, 'true', 'false')` : undefined;
     case 'string':
@@ -153,7 +153,7 @@ function textOf({ type, isBinary }: Column, value: string, isMariaDb: boolean): 
   if (type === TYPE.geometry) return undefined;
   if (type === TYPE.bit) return `json_quote(concat(${value} + 0))`;
   if (type === TYPE.float) return `concat('"', ${floatOf(value)}, '"')`;
-  if (type === TYPE.double) return `concat('"', ${doubleOf(value, isMariaDb)}, '"')`;
+  if (type === TYPE.double) return `concat('"', ${doubleText(value, isMariaDb)}, '"')`;
   if (TEXTS.has(type)) {
     return isBinary && type !== TYPE.null
       ? String.raw`concat('"\\\\x', lower(hex(${value})), '"')`
@@ -163,7 +163,7 @@ function textOf({ type, isBinary }: Column, value: string, isMariaDb: boolean): 
 }
 
 /** MySQL drops the last digits of some doubles. As JSON it writes them all, but the others differently. */
-function doubleOf(value: string, isMariaDb: boolean): string {
+export function doubleText(value: string, isMariaDb: boolean): string {
   const double = `${value} + 0e0`;
   if (isMariaDb) return `concat(${double})`;
   return `if(concat(${double}) + 0e0 = ${double}, concat(${double}), concat(cast(${double} as json)))`;

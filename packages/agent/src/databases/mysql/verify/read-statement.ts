@@ -1,5 +1,5 @@
 import type { Capability } from '../../../capabilities/model.ts';
-import { fillTemplate, type Template } from '../../sql/template.ts';
+import { fillTemplate, type FilledTemplate, type Template } from '../../sql/template.ts';
 import { callerParams, reservedNames } from '../../sql/caller-variables.ts';
 import { refused, type ReadResult } from '../../sql/fault-at.ts';
 import { cutAtParameters } from '../../sql/named-parameters.ts';
@@ -26,6 +26,8 @@ export interface ReadStatement {
   readonly select: OneSelect;
   /** With a `?` for each of its parameters, or a `LIST`. */
   readonly text: string;
+  /** The same, with the place of each. */
+  readonly filled: FilledTemplate;
   readonly params: readonly PlacedParam[];
   /** The text with something else for each parameter. */
   readonly textWith: (written: (param: PlacedParam, number: number) => string) => string;
@@ -61,16 +63,21 @@ export function readStatement(capability: Capability, isMariaDb = true): ReadRes
   if (!cut.ok || faults.length > 0) return refused(capability, ...faults);
   const params = placedParams(cut.template, select.body, capability);
   const indexes = parameterIndexes(select.body);
-  const placeholders = params.map((param, number) => ({ number, param }));
-  const textWith: ReadStatement['textWith'] = (written) =>
-    fillTemplate(cut.template, placeholders, ({ param, number }) => ({ text: written(param, number) })).text;
-  const text = textWith((param, number) => {
+  const placeholders = params.map((param, index) => ({ number: index + 1, param }));
+  const fill = (written: (param: PlacedParam, index: number) => string): FilledTemplate =>
+    fillTemplate(cut.template, placeholders, ({ param, number }) => {
+      const text = written(param, number - 1);
+      return { text, offset: Math.max(0, text.indexOf(param.isList ? LIST : '?')) };
+    });
+  const textWith: ReadStatement['textWith'] = (written) => fill(written).text;
+  const filled = fill((param, number) => {
     if (param.isList) return LIST;
     // A variable would bring its own collation, and the server refuses to compare that with most columns.
     if (variables.has(param.name)) return "concat('', ?)";
     return isMariaDb ? '?' : placeholderFor(select.body, indexes[number] ?? -1, param);
   });
-  return { ok: true, read: { select, text, params, textWith, asksCaller: variables.size > 0 } };
+  const { text } = filled;
+  return { ok: true, read: { select, text, filled, params, textWith, asksCaller: variables.size > 0 } };
 }
 
 /** Stored functions may take JSON text. */

@@ -5,26 +5,31 @@ import { withRemedy } from '../../driver/errors.ts';
 import { refused, verificationOf, type CheckResult, type Refusal } from '../../sql/fault-at.ts';
 import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
+import { QUERY_NAME } from '../../clauses/statement-source.ts';
+import { checkAssembled, type CheckedWhole } from '../../clauses/tokens/check-assembled.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config/config.ts';
 import { askDatabase } from '../connection/with-session.ts';
 import { isDenied, isInvalidView, isLoss, isWrite, nameOf } from '../connection/server-errors.ts';
 import type { MysqlSession } from '../connection/session.ts';
 import { expandLists, MOST_ITEMS } from '../execute/expand-lists.ts';
+import { CURSOR_VALUE } from '../execute/assembled-queries.ts';
 import type { PlacedParam, PreparedQuery } from '../execute/prepared-query.ts';
 import type { OneSelect } from '../../sql/one-select.ts';
 import { markLists } from '../../sql/places/list-places.ts';
 import { valueProbes } from '../../sql/probes/value-probes.ts';
 import { booleanSearches } from './probes/boolean-searches.ts';
 import { partsOf, type Column } from './columns.ts';
-import { convertColumn } from './convert-column.ts';
+import { clauseDialect } from './clause-dialect.ts';
+import { convertColumn, kindOfColumn } from './convert-column.ts';
 import { judgeComparisons } from './places/judge-comparisons.ts';
 import { judgeViews } from './judge-views.ts';
 import { probeDialectOf } from './probes/probe-dialect.ts';
 import { readStatement, type ReadStatement } from './read-statement.ts';
 import { knownFunctions } from './known-functions.ts';
 import { missingGrants } from './grants/missing-grants.ts';
-import { columnName, wrapSelect, type OutputField } from './wrap-select.ts';
+import { keyColumn, type KeyColumn, type TextSet } from './key-columns.ts';
+import { columnName, takesOuterLimit, wrapSelect, type OutputField } from './wrap-select.ts';
 
 /** Checks each capability on its own; throws `DatabaseError` when the database cannot be asked. */
 export async function verifyCapabilities(
@@ -34,16 +39,28 @@ export async function verifyCapabilities(
 ): Promise<Verification<PreparedQuery>> {
   return askDatabase(pool, async (session) => {
     const results: CheckResult<PreparedQuery>[] = [];
-    for (const capability of capabilities) results.push(await check(session, config, capability));
+    for (const capability of capabilities) results.push(await checkOne(session, config, capability));
     return verificationOf(results);
   });
+}
+
+async function checkOne(
+  session: MysqlSession,
+  config: MysqlConfig,
+  capability: Capability,
+): Promise<CheckResult<PreparedQuery>> {
+  if (capability.clauses === undefined) return check(session, config, capability);
+  const checked = await checkAssembled(capability, clauseDialect, (plain) => check(session, config, plain));
+  if (!checked.ok) return checked;
+  const { query, assembled } = checked;
+  return { ok: true, query: { ...query, assembled }, capability: checked.capability };
 }
 
 async function check(
   session: MysqlSession,
   config: MysqlConfig,
   capability: Capability,
-): Promise<CheckResult<PreparedQuery>> {
+): Promise<CheckedWhole<PreparedQuery> | Refusal> {
   const result = readStatement(capability, session.isMariaDb);
   if (!result.ok) return result;
   const { read } = result;
@@ -75,7 +92,9 @@ async function check(
     (field, column) => outputOf(field, column, session.isMariaDb),
   );
   if (faults.length > 0) return { ok: false, faults };
-  const text = wrapSelect(read.text, fields, capability.limits, read.select);
+  const { limits } = capability;
+  const hasOuterLimit = takesOuterLimit(read.select);
+  const text = wrapSelect(read.text, fields, limits, hasOuterLimit);
   const wrapped = await prepared(session, capability, text, read);
   if (!wrapped.ok) return wrapped;
   const { body } = read.select;
@@ -89,7 +108,7 @@ async function check(
       capability: capability.name,
       text,
       params: compared.params,
-      limits: capability.limits,
+      limits,
       probes: probes.map((probe) => ({ text: probe.text, params: probe.params.map(placeholder) })),
       searches: booleanSearches(body).map((name) =>
         compared.params.findIndex((param) => param.name === name),
@@ -100,7 +119,53 @@ async function check(
       setsCaller: callsOwn && config.callerVariables,
     },
     capability: notNegative(boundedLists(capability, read), countingParams(body)),
+    whole: {
+      filled: read.filled,
+      params: compared.params.length,
+      keep: () => keyColumns(session, read, columns),
+      async prove(statement) {
+        const keyOf = statement.fields.length === 0 ? undefined : await keyColumns(session, read, columns);
+        const keys = statement.fields.map((field) => keyOf?.(field)?.text ?? 'null');
+        const run = wrapSelect(statement.text, fields, limits, !statement.isOrdered && hasOuterLimit, keys);
+        const params = statement.params.map((index) => compared.params[index] ?? CURSOR_VALUE);
+        for (const sent of [statement.text, run]) {
+          const proven = await prepared(session, capability, sent, { ...read, params });
+          if (!proven.ok) return proven;
+        }
+        return { ok: true, forms: { statement: statement.text, run } };
+      },
+    },
   };
+}
+
+/** What a cursor keeps of each column; the server knows the collations of texts. */
+async function keyColumns(
+  session: MysqlSession,
+  { text, params }: ReadStatement,
+  columns: readonly Column[],
+): Promise<(field: string) => KeyColumn | undefined> {
+  const asked = columns.filter((column) => kindOfColumn(column) === 'text');
+  const sets = new Map<string, TextSet>();
+  if (asked.length > 0) {
+    const nulls = expandLists({ text, params }, []);
+    const facts = asked.map(({ name }) => `charset(${columnName(name)}), collation(${columnName(name)})`);
+    // No row of the statement is read: the columns tell it of nulls, too.
+    const [row] = await session.askWith(
+      `select json_array(${facts.join(', ')}) as facts
+        from (select 1) one left join (select * from (${nulls.text}\n) ${QUERY_NAME} limit 0) q on true`,
+      nulls.params.map(({ ifNull }) => ifNull ?? null),
+    );
+    const told: unknown = JSON.parse(String(row?.['facts']));
+    const names = Array.isArray(told) ? told.map(String) : [];
+    for (const [at, { name }] of asked.entries())
+      sets.set(name, { set: names[2 * at] ?? '', collation: names[2 * at + 1] ?? '' });
+  }
+  return (field) =>
+    keyColumn(
+      columns.find(({ name }) => name === field),
+      sets.get(field),
+      session.isMariaDb,
+    );
 }
 
 /** The placeholder where it is bound as declared, or else the first one. */

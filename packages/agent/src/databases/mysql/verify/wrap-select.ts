@@ -28,27 +28,34 @@ export function columnName(name: string): string {
  * tells whether there are more.
  *
  * The LIMIT stands inside, behind a SELECT that has none: MariaDB drops the order of a derived table without one, and
- * both servers keep that of a derived table with one. A plain SELECT has it outside, and then costs no derived table.
+ * both servers keep that of a derived table with one. A plain SELECT has it outside, and then costs no derived table. `keys`
+ * are the texts of what a page is ordered by.
  */
 export function wrapSelect(
   sql: string,
   fields: readonly OutputField[],
   limits: CapabilityLimits,
-  select: OneSelect,
+  hasOuterLimit: boolean,
+  keys: readonly string[] = [],
 ): string {
   const members = fields.map(
     ({ name, json, absent }, index) =>
       `${quoted(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`)}, if(${absent}, 'null', ${json})`,
   );
   const most = limits.maxRows + 1;
-  const [inner, outer] =
-    select.isLimited || isMerged(select) ? ['', `\nlimit ${most}`] : [`\nlimit ${most}`, ''];
+  const [inner, outer] = hasOuterLimit ? ['', `\nlimit ${most}`] : [`\nlimit ${most}`, ''];
   const mostBytes = limits.maxBytes + fields.filter(({ isFloat }) => isFloat).length * FLOAT_BYTES;
   const row = `left(cast(concat(${members.join(', ')}, '}') as binary), ${mostBytes})`;
   const required = fields.filter(({ nullable }) => !nullable);
   const missing = required.map(({ absent }, index) => ` when ${absent} then ${index}`).join('');
-  const columns = missing === '' ? row : `${row}, case${missing} end`;
-  return `select ${columns} from (${sql}${inner}) q${outer}`;
+  const absent = missing === '' ? 'null' : `case${missing} end`;
+  const columns = missing === '' && keys.length === 0 ? [row] : [row, absent, ...keys];
+  return `select ${columns.join(', ')} from (${sql}${inner}) q${outer}`;
+}
+
+/** Whether the LIMIT around a SELECT stands outside of it: see `wrapSelect`. */
+export function takesOuterLimit(select: OneSelect): boolean {
+  return select.isLimited || isMerged(select);
 }
 
 /** False if a function is called: merged, its value would be computed in several places. */
