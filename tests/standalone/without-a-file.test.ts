@@ -65,27 +65,27 @@ describe('without a file', () => {
       { url: shop.url },
       [
         ['get_customer', { id: 1 }],
-        ['list_customer', { after: 1 }],
+        ['list_customer', {}],
         ['search_customer', { query: 'g' }],
         ['get_product', { sku: 'A1' }],
-        ['list_product', { limit: 1 }],
+        ['list_product', { sort: 'price_desc' }],
         ['search_product', { query: 'Lam' }],
         ['count_product_by_status', {}],
         ['get_orders', { id: 7 }],
-        ['list_orders', { customer_id: 1, after: 20 }],
-        ['list_orders', { limit: 101 }],
+        ['list_orders', { customer_id: 1, sort: 'ordered_on_desc' }],
+        ['list_orders', { sort: 'sku' }],
         ['search_orders', { query: 'A' }],
         ['count_orders_by_customer_id', {}],
         ['count_orders_by_sku', {}],
       ],
       { user, password },
     );
-    expect(tools.find(({ name }) => name === 'list_orders')?.inputSchema.properties?.['limit']).toMatchObject(
-      {
-        minimum: 1,
-        maximum: 100,
-      },
-    );
+    const orders = tools.find(({ name }) => name === 'list_orders')?.inputSchema.properties;
+    expect(orders).toMatchObject({
+      sort: { enum: ['id', 'ordered_on', 'ordered_on_desc'], default: 'id' },
+      cursor: { type: 'string' },
+    });
+    expect(orders).not.toHaveProperty('limit');
     expect(JSON.stringify(tools)).not.toMatch(/email|born/);
   });
 

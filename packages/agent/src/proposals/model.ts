@@ -30,12 +30,21 @@ export interface ProposedCapability {
   readonly params: readonly ProposedParam[];
   readonly result: readonly ProposedField[];
   readonly maxRows?: 1;
+  /** Callers choose one; the first is the default. */
+  readonly sort?: readonly ProposedOrder[];
+  /** The fields of a key, by which callers go on after a page. */
+  readonly paging?: readonly string[];
   readonly reads: readonly ColumnOf[];
 }
 
 export interface ColumnOf {
   readonly table: CatalogTable;
   readonly column: CatalogColumn;
+}
+
+export interface ProposedOrder {
+  readonly name: string;
+  readonly terms: string;
 }
 
 export interface ProposedParam {
@@ -49,6 +58,8 @@ export interface ProposedParam {
   readonly enum?: readonly string[];
   readonly default?: number;
   readonly description?: string;
+  /** A condition that stands in the SQL only if the parameter has a value. */
+  readonly filter?: string;
 }
 
 export interface ProposedField {

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { initText, leftOutOf } from '../cli/init/init-report.ts';
 import type { CatalogColumn, CatalogForeignKey, CatalogTable } from '../databases/driver/catalog.ts';
-import type { Proposal } from './model.ts';
+import type { Proposal, ProposedCapability } from './model.ts';
 import { propose } from './propose.ts';
 
 const ID: CatalogColumn = { name: 'id', sql: 'id', type: 'integer', kind: 'integer', nullable: false };
@@ -30,6 +30,10 @@ function table(
 }
 
 function proposalFor(...tables: readonly CatalogTable[]): Proposal {
+  return proposalOf(tables, true);
+}
+
+function proposalOf(tables: readonly CatalogTable[], hasClauses: boolean): Proposal {
   return propose(
     { name: 'shop', tables, accounts: new Set() },
     {
@@ -37,6 +41,7 @@ function proposalFor(...tables: readonly CatalogTable[]): Proposal {
       included: () => false,
       max: 100,
       contains: (column, param) => `${column} like ${param}`,
+      hasClauses,
     },
   );
 }
@@ -124,4 +129,141 @@ test.each([
 ])('labels and comments tell what is personal: %j', { tags: ['command:init'] }, (rest, reason) => {
   const [found] = leftOutOf(proposalFor(table('thing', [ID, text('label'), text('remark', rest)])));
   expect(found?.reason).toBe(reason);
+});
+
+describe('a list', { tags: ['command:init'] }, () => {
+  const column = (
+    name: string,
+    kind: CatalogColumn['kind'],
+    rest: Partial<CatalogColumn> = {},
+  ): CatalogColumn => text(name, { kind, type: kind, ...rest });
+  const toCustomer = {
+    columns: ['customer_id'],
+    schema: 'public',
+    table: 'customer',
+    targetColumns: ['id'],
+  };
+  const INVOICE = table(
+    'invoice',
+    [
+      ID,
+      column('customer_id', 'integer'),
+      column('name', 'text'),
+      column('notes', 'text'),
+      column('status', 'text', { labels: ['open', 'paid'] }),
+      column('is_paid', 'boolean'),
+      column('total', 'number'),
+      column('pages', 'integer'),
+      column('issued on', 'date', { sql: '"issued on"' }),
+      column('lines', 'array'),
+    ],
+    { foreignKeys: [toCustomer] },
+  );
+  const withIndex = (on: CatalogTable, ...names: readonly string[]): CatalogTable => ({
+    ...on,
+    indexes: [...on.indexes, ...names.map((leading) => ({ leading, partsOf: [] }))],
+  });
+
+  function listOf(on: CatalogTable, hasClauses = true): ProposedCapability | undefined {
+    return proposalOf([on], hasClauses)
+      .tables.flatMap(({ capabilities }) => capabilities)
+      .find(({ name }) => name.startsWith('list_'));
+  }
+
+  function sortOf(on: CatalogTable): readonly string[] | undefined {
+    return listOf(on)?.sort?.map(({ name, terms }) => `${name}: ${terms}`);
+  }
+
+  test('is sorted by the key, then by dates, amounts, the name of a row and other columns, four in all', () => {
+    expect(sortOf(INVOICE)).toEqual([
+      'id: id',
+      'issued_on: "issued on"',
+      'issued_on_desc: "issued on" desc',
+      'total: total',
+      'total_desc: total desc',
+      'name: name',
+      'pages: pages',
+    ]);
+    const { columns } = INVOICE;
+    const more = [column('due_on', 'date'), column('price', 'integer')];
+    expect(sortOf({ ...INVOICE, columns: [...columns, ...more] })).toEqual([
+      'id: id',
+      'issued_on: "issued on"',
+      'issued_on_desc: "issued on" desc',
+      'due_on: due_on',
+      'due_on_desc: due_on desc',
+      'total: total',
+      'total_desc: total desc',
+      'price: price',
+      'price_desc: price desc',
+    ]);
+  });
+
+  test.each([100_000, undefined])('of %s rows is sorted only by what an index gives', (rows) => {
+    const { rows: _rows, ...unknown } = INVOICE;
+    const large: CatalogTable = rows === undefined ? unknown : { ...INVOICE, rows };
+    expect(listOf(large)).toMatchObject({ description: 'Rows of invoice in pages, by id.', paging: ['id'] });
+    expect(sortOf(large)).toBeUndefined();
+    expect(sortOf(withIndex(large, 'pages', 'customer_id', 'status', 'notes'))).toEqual([
+      'id: id',
+      'notes: notes',
+      'pages: pages',
+    ]);
+  });
+
+  test('is not sorted by a type that no cursor keeps', () => {
+    const columns = [ID, column('name', 'text', { hasNoCursor: true }), column('of', 'other')];
+    expect(sortOf(table('mood', columns))).toBeUndefined();
+  });
+
+  test('has filters in the place of the SQL, and none where there are none', () => {
+    const list = listOf(withIndex(INVOICE, 'customer_id', 'issued on'));
+    expect(list?.sql.split('\n').slice(-2)).toEqual(['from public.invoice t', 'where {filters}']);
+    expect(list?.params.map(({ name, filter }) => [name, filter])).toEqual([
+      ['customer_id', 't.customer_id = :customer_id'],
+      ['issued_on_from', 't."issued on" >= :issued_on_from'],
+      ['issued_on_before', 't."issued on" < :issued_on_before'],
+    ]);
+    expect(listOf(INVOICE)?.sql).toMatch(/from public\.invoice t$/);
+    expect(listOf(INVOICE)?.params).toEqual([]);
+  });
+
+  test('leaves the names of what `sort` and `paging` make to them', () => {
+    const columns = [ID, column('sort', 'integer'), column('cursor', 'integer')];
+    const list = listOf(withIndex(table('page', columns), 'sort', 'cursor'));
+    expect(list?.params.map(({ name }) => name)).toEqual(['sort_2', 'cursor_2']);
+  });
+
+  const DAY = column('day', 'date', { nullable: false });
+  test.each([
+    ['may leave as null', DAY],
+    ['has no cursor', column('word', 'text', { nullable: false, hasNoCursor: true })],
+  ])('whose key %s has parameters for the last row', (_what, key) => {
+    const kind = { ...ID, name: 'kind', sql: 'kind' };
+    const list = listOf(table('price', [kind, key], { key: ['kind', key.name] }));
+    expect(list).not.toHaveProperty('paging');
+    expect(list?.sql).toMatch(
+      new RegExp(`where \\{filters\\}\\norder by t.kind, t.${key.name}\\nlimit :limit$`),
+    );
+    expect(list?.params.map(({ name, filter }) => [name, filter])).toEqual([
+      ['after_kind', `(t.kind, t.${key.name}) > (:after_kind, :after_${key.name})`],
+      [`after_${key.name}`, undefined],
+      ['kind', 't.kind = :kind'],
+      ['limit', undefined],
+    ]);
+  });
+
+  test('pages by another key if a cursor keeps only that', () => {
+    const daily = table('price', [DAY, ID], { key: ['day'] });
+    const list = listOf({ ...daily, keys: [...daily.keys, { columns: ['id'], primary: false }] });
+    expect(list?.paging).toEqual(['id']);
+  });
+
+  test('has conditions that hold without a value where the driver assembles no statements', () => {
+    const list = listOf(withIndex(INVOICE, 'customer_id'), false);
+    expect(list).not.toHaveProperty('sort');
+    expect(list?.sql).toContain(
+      'where (:after is null or t.id > :after)\n  and (:customer_id is null or t.customer_id = :customer_id)\norder by t.id\nlimit :limit',
+    );
+  });
 });

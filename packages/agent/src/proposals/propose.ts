@@ -1,6 +1,7 @@
 import type { Catalog, CatalogColumn, CatalogTable, ColumnGrant } from '../databases/driver/catalog.ts';
 import { nameGiver, slugOf } from './capability-names.ts';
-import { getDrafts, listDrafts, type Draft, type Drafts } from './from-catalog/lookups.ts';
+import { listDrafts } from './from-catalog/lists.ts';
+import { getDrafts, type Draft, type Drafts } from './from-catalog/lookups.ts';
 import type { LeftOut, Proposal, ProposedTable } from './model.ts';
 import { sensitivityOf } from './personal-columns.ts';
 import { countDrafts, searchDrafts } from './from-catalog/surveys.ts';
@@ -14,6 +15,8 @@ export interface ProposalOptions {
   readonly max: number;
   /** SQL that says whether a text column holds the text of a parameter. */
   readonly contains: (column: string, param: string) => string;
+  /** Whether the driver assembles statements: see `Driver`. */
+  readonly hasClauses: boolean;
 }
 
 /**
@@ -43,7 +46,7 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
       nothing === undefined
         ? [
             ...getDrafts(parts),
-            ...listDrafts(parts),
+            ...listDrafts(parts, options.hasClauses),
             ...searchDrafts(parts, options.contains),
             ...countDrafts(parts),
           ]

@@ -1,5 +1,6 @@
 import type { Given } from '@svc/edge';
 import type { Catalog, CatalogSource } from '../../databases/driver/catalog.ts';
+import type { Driver } from '../../databases/driver/driver.ts';
 import type { DatabaseError } from '../../databases/driver/errors.ts';
 import { chooseTables } from '../../proposals/choose-tables.ts';
 import type { Proposal } from '../../proposals/model.ts';
@@ -42,10 +43,20 @@ export function wantedOf(given: Given): Wanted {
 }
 
 /** Throws Refused if nothing can be proposed. */
-export function makeProposal(source: CatalogSource, catalog: Catalog, wanted: Wanted): Proposal {
+export function makeProposal(
+  { hasClauses }: Pick<Driver, 'hasClauses'>,
+  { contains }: CatalogSource,
+  catalog: Catalog,
+  wanted: Wanted,
+): Proposal {
   const choice = chooseTables(catalog, wanted);
   if (!choice.ok) throw new Refused(choice.problem);
-  const proposal = propose(catalog, { ...choice, max: wanted.max, contains: source.contains });
+  const proposal = propose(catalog, {
+    ...choice,
+    max: wanted.max,
+    contains,
+    hasClauses: hasClauses === true,
+  });
   if (catalog.tables.length === 0) {
     throw new Refused(
       'the database has no table and no view: check its name, the last part of the URL or PGDATABASE',

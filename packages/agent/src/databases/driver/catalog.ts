@@ -105,6 +105,8 @@ export interface CatalogColumn {
   readonly nullable: boolean;
   /** It may hold values that JSON lacks, such as NaN, which leave as null. */
   readonly holdsMore?: true;
+  /** Its type is one that no cursor of a page keeps. */
+  readonly hasNoCursor?: true;
   readonly comment?: string;
   readonly securityLabel?: string;
   /** The number of different values; if negative, as a share of the rows. */

@@ -2,10 +2,8 @@ import type { CatalogColumn } from '../../databases/driver/catalog.ts';
 import { nameGiver, slugOf, wordsOf } from '../capability-names.ts';
 import { lines, LIMIT, selectLine, sentences, type Draft, type Drafts } from './lookups.ts';
 import type { ProposedParam } from '../model.ts';
-import { pagingKey, select, selectAll, type TableParts } from './table-parts.ts';
+import { pagingKey, ROWS_MAX, select, selectAll, type TableParts } from './table-parts.ts';
 
-/** A query that reads all rows is proposed for tables with fewer. */
-const ROWS_MAX = 100_000;
 const SEARCHED_MAX = 3;
 /** More groups are no overview. */
 const GROUPS_MAX = 1000;

@@ -28,6 +28,8 @@ interface Parent {
   readonly field: string;
 }
 
+/** A query that reads all rows is proposed for tables with fewer. */
+export const ROWS_MAX = 100_000;
 /** Each further join makes planning a statement slower. */
 const PARENTS_MAX = 5;
 const FIELD_NAME = /^(?![0-9]+$|__proto__$)[^\p{Cc}]{1,63}$/u;
@@ -73,7 +75,10 @@ export function tablePartsOf(
 }
 
 /** The column that names a row to people. */
-function namingColumn(table: CatalogTable, columns: readonly CatalogColumn[]): CatalogColumn | undefined {
+export function namingColumn(
+  table: CatalogTable,
+  columns: readonly CatalogColumn[],
+): CatalogColumn | undefined {
   const own = new Set(wordsOf(table.name).flatMap((word) => [word, singular(word)]));
   const rank = ({ name }: CatalogColumn): number => {
     const words = wordsOf(name);
@@ -109,6 +114,8 @@ export interface Selection {
   /** FROM and the joins. */
   readonly from: readonly string[];
   readonly fields: readonly ProposedField[];
+  /** Those of columns of the table itself. */
+  readonly fieldOf: ReadonlyMap<CatalogColumn, ProposedField>;
   readonly reads: readonly ColumnOf[];
 }
 
@@ -124,6 +131,7 @@ export function select(
   const list: string[] = [];
   const expressions: string[] = [];
   const fields: ProposedField[] = [];
+  const fieldOf = new Map<CatalogColumn, ProposedField>();
   const reads: ColumnOf[] = columns.map((column) => ({ table, column }));
   const from = [`from ${table.sql} t`];
   const giveName = nameGiver(63, all.keys());
@@ -134,7 +142,9 @@ export function select(
     const expression = `t.${column.sql}`;
     expressions.push(expression);
     list.push(isField ? expression : `${expression} as ${name}`);
-    fields.push(fieldFor(name, column));
+    const field = fieldFor(name, column);
+    fields.push(field);
+    fieldOf.set(column, field);
     for (const parent of joined.filter(({ pairs }) => pairs.at(-1)?.[0] === column)) {
       const alias = `p${joined.indexOf(parent) + 1}`;
       const theirs = `${alias}.${parent.name.sql}`;
@@ -154,15 +164,20 @@ export function select(
     from.push(`left join ${other.sql} ${alias} on ${on}`);
     reads.push({ table: other, column: name }, ...pairs.map(([, column]) => ({ table: other, column })));
   }
-  return { list, expressions, from, fields, reads };
+  return { list, expressions, from, fields, fieldOf, reads };
 }
 
-/** The key to page by: none of its columns is ever null, and callers can give all of them. */
+/** The key to page by. */
 export function pagingKey(parts: TableParts): readonly CatalogColumn[] | undefined {
-  const { keys } = parts.table;
-  return keys
+  return pagingKeys(parts)[0];
+}
+
+/** Those of which no column is ever null, and callers can give all. */
+export function pagingKeys(parts: TableParts): readonly (readonly CatalogColumn[])[] {
+  return parts.table.keys
     .map((key) => keyColumns(parts, key))
-    .find((columns) => columns?.every(({ nullable }) => !nullable));
+    .filter((columns) => columns !== undefined)
+    .filter((columns) => columns.every(({ nullable }) => !nullable));
 }
 
 /** Undefined if callers cannot give one of its columns, or may not see it. */

@@ -4,6 +4,7 @@ import type {
   Proposal,
   ProposedCapability,
   ProposedField,
+  ProposedOrder,
   ProposedParam,
   ProposedTable,
 } from '../model.ts';
@@ -94,16 +95,28 @@ function renderTable({ table, capabilities, hiddenColumns, nothing, leftOut }: P
   return [head.join('\n'), ...capabilities.map(renderCapability)].join('\n');
 }
 
-function renderCapability({ name, description, sql, params, result, maxRows }: ProposedCapability): string {
+function renderCapability(capability: ProposedCapability): string {
+  const { name, description, sql, params, sort = [], paging, result, maxRows } = capability;
   return [
     `  ${yamlText(name)}:`,
     `    description: ${yamlValue(description)}`,
     `    sql:${yamlBlock(sql, '      ')}`,
     ...(params.length === 0 ? [] : ['    params:', ...params.map(renderEntry)]),
+    ...(sort.length === 0 ? [] : ['    sort:', ...sort.map(renderOrder)]),
+    ...(paging === undefined ? [] : [`    paging: ${listOf(paging)}`]),
     ...(maxRows === undefined ? [] : [`    policy: { max_rows: ${maxRows} }`]),
     '    result:',
     ...result.map(renderEntry),
   ].join('\n');
+}
+
+function renderOrder({ name, terms }: ProposedOrder): string {
+  return `      ${yamlText(name)}: ${yamlValue(terms)}`;
+}
+
+/** One is written without brackets. */
+function listOf([first = '', ...others]: readonly string[]): string {
+  return others.length === 0 ? yamlValue(first) : `[${[first, ...others].map(yamlValue).join(', ')}]`;
 }
 
 /** A parameter or a field on a line of its own. */

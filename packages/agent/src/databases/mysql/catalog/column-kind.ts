@@ -15,6 +15,9 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
 const OPAQUE =
   /^(?:binary|varbinary|tinyblob|blob|mediumblob|longblob|geometry|geomcollection|vector|.*point|.*linestring|.*polygon|geometrycollection)$/;
 
+/** ENUM is sorted by number but compared as text; the text of a FLOAT is not its value. */
+export const WITHOUT_CURSOR: ReadonlySet<string> = new Set(['enum', 'set', 'float']);
+
 /** `dataType` and `columnType` of information_schema.columns, such as `tinyint` and `tinyint(1)`. */
 export function kindOfColumn(dataType: string, columnType: string, scale: number | undefined): ColumnKind {
   if (columnType === 'tinyint(1)' || columnType === 'bit(1)') return 'boolean';

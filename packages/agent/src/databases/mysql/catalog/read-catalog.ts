@@ -14,7 +14,7 @@ import { quoted } from '../dialect/quoted.ts';
 import { writtenName } from '../../sql/one-select.ts';
 import { grouped } from '../../sql/grouped.ts';
 import { vocabulary } from '../dialect/vocabulary.ts';
-import { kindOfColumn, labelsOf } from './column-kind.ts';
+import { kindOfColumn, labelsOf, WITHOUT_CURSOR } from './column-kind.ts';
 
 const TABLES = `select table_name as name, table_type as kind, table_rows as rows_, table_comment as comment
   from information_schema.tables
@@ -113,6 +113,7 @@ function columnOf(row: RowDataPacket, indexes: readonly Rows[]): CatalogColumn {
     ...(labels === undefined ? {} : { labels }),
     ...(length === undefined ? {} : { maxLength: Math.min(length, 65_535) }),
     nullable: textOf(row, 'nullable') === 'YES',
+    ...(WITHOUT_CURSOR.has(textOf(row, 'data_type')) ? { hasNoCursor: true } : {}),
     ...commentOf(row),
     ...(distinct === undefined ? {} : { distinct: Number(distinct) }),
   };

@@ -56,6 +56,9 @@ export function kindOfColumn({
   return BUILT_IN.get(base) ?? 'other';
 }
 
+/** Texts that no cursor of a page keeps. */
+export const WITHOUT_CURSOR: ReadonlySet<string> = new Set(['name', 'citext']);
+
 export function maxLengthOf({ base, base_schema, modifier }: BaseType): number | undefined {
   const isBounded = base_schema === 'pg_catalog' && (base === 'varchar' || base === 'bpchar');
   return isBounded && modifier > HEADER ? modifier - HEADER : undefined;

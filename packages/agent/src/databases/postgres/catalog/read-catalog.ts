@@ -9,7 +9,14 @@ import type {
 import { runOwnStatements } from '../execute/own-statements.ts';
 import type { SessionPool } from '../pool/session-pool.ts';
 import { CATALOG_STATEMENTS, PART_NAMES } from './statements.ts';
-import { type BaseType, checkedJsonKind, checkedValues, kindOfColumn, maxLengthOf } from './column-kind.ts';
+import {
+  type BaseType,
+  checkedJsonKind,
+  checkedValues,
+  kindOfColumn,
+  maxLengthOf,
+  WITHOUT_CURSOR,
+} from './column-kind.ts';
 
 interface TableRow {
   readonly id: number;
@@ -193,6 +200,7 @@ function columnOf(
     nullable: !row.not_null,
     // NaN, even if a domain hides the type.
     ...(row.base === 'numeric' ? { holdsMore: true } : {}),
+    ...(WITHOUT_CURSOR.has(row.base) ? { hasNoCursor: true } : {}),
     ...(row.comment === null ? {} : { comment: row.comment }),
     ...(securityLabel === undefined ? {} : { securityLabel }),
     ...(distinct === undefined ? {} : { distinct }),

@@ -7,7 +7,17 @@ import { lintCapabilities } from '../../../lint/lint-capabilities.ts';
 import { composeFiles } from '../../../proposals/compose-files.ts';
 import type { Proposal } from '../../../proposals/model.ts';
 import { propose } from '../../../proposals/propose.ts';
-import { callOf, configOf, openPostgres, textOfRows, type TestedDatabase } from '../capability.fixture.ts';
+import {
+  callOf,
+  configOf,
+  openPostgres,
+  queryOf,
+  textOfRows,
+  type TestedDatabase,
+} from '../capability.fixture.ts';
+import { walk } from '../clauses/clauses.fixture.ts';
+import { createPool } from '../connect.ts';
+import { pagingWarnings } from '../verify/clauses/paging-warnings.ts';
 import type { Capability } from '../../../capabilities/model.ts';
 import { verifier } from '../verifier.ts';
 import { catalogSource } from '../catalog-source.ts';
@@ -35,6 +45,7 @@ async function proposeFor(database: TestDatabase, account: string, max = 1000): 
     included: () => false,
     max,
     contains: catalogSource.contains,
+    hasClauses: true,
   });
   const { files, statements } = composeFiles({
     source: catalogSource,
@@ -101,10 +112,28 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
     return JSON.parse(textOfRows(await reader.prepare(verified).run(callOf(values))));
   }
 
+  /** How many rows with different keys the pages of each order have. */
+  async function pagesOf(list: Capability): Promise<readonly number[]> {
+    const short = { ...list, limits: { ...list.limits, maxRows: 2 } };
+    const query = await queryOf(reader, short);
+    const counts: number[] = [];
+    for (const { name } of list.clauses?.orders ?? []) {
+      const rows = await walk(query, short, { sort: name });
+      counts.push(
+        new Set(rows.map((row) => JSON.stringify(list.clauses?.unique.map((key) => row[key])))).size,
+      );
+      expect(rows.length).toBe(counts.at(-1));
+    }
+    return counts;
+  }
+
   test('the account of the proposal may read all that is proposed, and every capability is verified', async () => {
     const { prepared, faults } = await reader.verify(proposed.capabilities);
     expect(faults).toEqual([]);
     expect(proposed.warnings).toEqual([]);
+    const pool = createPool(configOf({ ...database, user: account, password }));
+    expect(await pagingWarnings(pool, proposed.capabilities)).toEqual([]);
+    await pool.close();
     // Else nothing below would show that shared transactions give the same rows.
     expect(prepared.filter(({ transaction }) => transaction?.form === 'shared').length).toBeGreaterThan(5);
   });
@@ -135,7 +164,7 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
   test('lists answer page after page, and each of their rows is found by its key', async () => {
     const byName = new Map(proposed.capabilities.map((capability) => [capability.name, capability]));
     for (const list of proposed.capabilities.filter(({ name }) => name.startsWith('list_'))) {
-      const all = await rowsOf(list, { limit: 100 });
+      const all = await rowsOf(list, list.clauses === undefined ? { limit: 100 } : firstPage(list));
       const [counted] = await database.query<{ rows: number }>(
         `select count(*)::int as rows from ${tableOf(proposed.proposal, list.name)}`,
       );
@@ -148,6 +177,13 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
       const key = keyOf(proposed.proposal, get.name);
       const values = Object.fromEntries(get.params.map(({ name }, at) => [name, first[key[at] ?? '']]));
       expect(await rowsOf(get, values)).toEqual([first]);
+      if (list.clauses?.hasPages === true) {
+        expect([list.name, await pagesOf(list)]).toEqual([
+          list.name,
+          list.clauses.orders.map(() => all.length),
+        ]);
+        continue;
+      }
       const after = list.params.filter(({ name }) => name.startsWith('after'));
       const last = Object.fromEntries(after.map(({ name }, at) => [name, first[key[at] ?? '']]));
       expect(await rowsOf(list, { ...last, limit: 100 })).toEqual(all.slice(1));
@@ -168,6 +204,11 @@ describe.each(SAMPLES)('$name', ({ sql }) => {
     }
   });
 });
+
+/** The arguments of a call in the default order. */
+function firstPage({ clauses }: Capability): Readonly<Record<string, unknown>> {
+  return { sort: clauses?.orders[0]?.name ?? null };
+}
 
 function tableOf({ tables }: Proposal, capability: string): string {
   return (

@@ -56,7 +56,29 @@ test('`check` warns where the fields of paging are not known to be unique, and w
     [
       'select i.id, l.at from item i left join line l on l.item_id = i.id and l.no = 1',
       'id',
-      ['result.id', 'result.at'],
+      ['result.at'],
+      'at',
+    ],
+    [
+      'select i.id, l.at from line l right join item i on l.item_id = i.id and l.no = 1',
+      'id',
+      ['paging', 'result.at'],
+      'at',
+    ],
+    [
+      'select i.id from item i full join line l on l.item_id = i.id and l.no = 1',
+      'id',
+      ['paging', 'result.id'],
+    ],
+    [
+      'with i as (select o.id from line l left join item o on false) select i.id from i left join line l on true',
+      'id',
+      ['paging', 'result.id'],
+    ],
+    [
+      'select i.id, l.at from item i left join line l on l.item_id = i.id and l.no = 1 group by cube (i.id, l.at)',
+      'id',
+      ['paging', 'result.id', 'result.at'],
       'at',
     ],
   ];

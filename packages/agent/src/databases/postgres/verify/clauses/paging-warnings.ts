@@ -105,7 +105,9 @@ async function mayBeNull(
   const filled = new Set(looked.output.results[0]?.rows.map(([table, column]) => `${table}.${column}`));
   return asked.flatMap((column) => {
     const field = result.find((each) => each.name === column.name);
-    const isFilled = !addsNulls({ inspected }) && filled.has(`${column.tableID}.${column.columnID}`);
+    const isFilled =
+      (!addsNulls({ inspected }) || isOfInnerRelation(inspected.tree, column.name)) &&
+      filled.has(`${column.tableID}.${column.columnID}`);
     const isKnown = column.tableID > 0;
     if (field === undefined || field.nullable || isFilled || !isKnown) return [];
     const path = `capabilities.${name}.result.${field.name}`;
@@ -113,4 +115,25 @@ async function mayBeNull(
       'is `nullable: false`, but the database allows nulls in its column: pages would not find such rows';
     return [{ path, position: field.position, message }];
   });
+}
+
+/** Whether a field is a column of a relation whose rows no outer join fills with nulls. */
+function isOfInnerRelation(select: TreeNode, field: string): boolean {
+  if ('withClause' in select || listIn(select['groupClause']).some((group) => 'GroupingSet' in group))
+    return false;
+  const [, relation] = namesIn(columnOf(select, field)).toReversed();
+  return relation !== undefined && listIn(select['fromClause']).flatMap(innerRelations).includes(relation);
+}
+
+/** The aliases of tables and views. */
+function innerRelations(source: TreeNode): readonly string[] {
+  const table = inside(source, 'RangeVar');
+  if (table !== undefined) return [String(inside(table, 'alias')?.['aliasname'] ?? table['relname'])];
+  const join = inside(source, 'JoinExpr');
+  const type = join?.['jointype'];
+  const sides = [
+    ...(type === 'JOIN_INNER' || type === 'JOIN_LEFT' ? [join?.['larg']] : []),
+    ...(type === 'JOIN_INNER' || type === 'JOIN_RIGHT' ? [join?.['rarg']] : []),
+  ];
+  return listIn(sides).flatMap(innerRelations);
 }
