@@ -13,7 +13,10 @@ beforeAll(async () => {
   database = await testDatabase();
   await database.execute(`create table film (film_id int primary key, title text not null, length int);
     insert into film values (1, 'Academy Dinosaur', 86);
-    grant select on film to public`);
+    create table rental (id int primary key, film_id int not null references film, returned timestamptz,
+      price numeric, paid boolean not null);
+    insert into rental values (1, 1, '2026-01-02', 2.5, true), (2, 1, null, 2.5, false);
+    grant select on film, rental to public`);
   station = await startStation(database);
   const { gateway, database: section }: Readonly<Record<string, object>> = JSON.parse(station.file());
   before = `# Films.
@@ -111,6 +114,45 @@ describe('svc-agent add', { tags: ['command:add'] }, () => {
     expect((await agent(['add', 'home', '--sql-file', 'home.sql'])).code).toBe(0);
     const tried = await agent(['try', 'home', '--json']);
     expect(JSON.parse(tried.stdout)).toMatchObject({ rows: [{ home: '${HOME}' }] });
+  });
+
+  test('keeps the place of filters, and writes one for each field that is a column there', async () => {
+    const sql =
+      'select r.film_id, left(f.title, 3) as title, returned, round(r.price) as price, f.length as minutes, paid\n' +
+      'from rental r join film f using (film_id)\nwhere {filters} and f.length > :shortest\norder by r.id';
+    await writeFile(join(folder, 'list.sql'), sql);
+    const added = await agent(['add', 'list_rentals', '--sql-file', 'list.sql']);
+    expect(added).toMatchObject({ code: 0, stderr: '' });
+    expect(await fileNow()).toContain(`  list_rentals:
+    sql: |-
+${sql.replaceAll(/^/gm, '      ')}
+    params:
+      shortest: { type: integer, required: true }
+      film_id: { type: integer, filter: film_id = :film_id }
+      returned_from: { type: datetime, filter: returned >= :returned_from }
+      returned_before: { type: datetime, filter: returned < :returned_before }
+      minutes: { type: integer, filter: length = :minutes }
+      paid: { type: boolean, filter: paid = :paid }
+    result:
+`);
+    const call = ['try', 'list_rentals', '-p', 'shortest=1', '-p', 'paid=true', '--json'];
+    const tried = await agent(call);
+    expect(JSON.parse(tried.stdout)).toMatchObject({ rows: [{ film_id: 1, paid: true }], count: 1 });
+  });
+
+  test.each([
+    ['select film_id from film where length > 1 or {filters}', 'directly after `where`'],
+    ['select film_id + 1 as next from film where {filters}', 'no parameter has a `filter`'],
+    ['select film_id from film f where {filters} and {filters}', 'it must stand once'],
+    ['select nothing_here from film where {filters}', 'is refused by the database'],
+  ])('refuses %s', async (sql, message) => {
+    await writeFile(join(folder, 'list.sql'), sql);
+    const before = await fileNow();
+    const { code, stderr } = await agent(['add', 'refused', '--sql-file', 'list.sql']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('capabilities.refused.sql: ');
+    expect(stderr).toContain(message);
+    expect(await fileNow()).toBe(before);
   });
 
   test('reads the SQL from standard input, and says what it wrote as JSON', async () => {

@@ -148,7 +148,7 @@ export const PROGRAM: ProgramSpec = {
         'sql-file': {
           value: 'path',
           isRequired: true,
-          does: 'The file with the SELECT, with parameters as `:name`; `-` is standard input.',
+          does: 'The file with the SELECT, with parameters as `:name` and, if wanted, `{filters}`; `-` is standard input.',
           suggest: 'file',
         },
         database: {

@@ -3,10 +3,13 @@ import type { Fault } from '../capabilities/fault.ts';
 import { loadConfig } from '../config/load.ts';
 import { insertCapability, type CapabilitySection } from '../config/yaml/insert-capability.ts';
 import { databaseFault } from '../databases/driver/errors.ts';
+import { PLACE_OF_FILTERS } from '../capabilities/clauses.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import type { DescribedStatement, StatementDescription } from '../databases/driver/describe-statement.ts';
+import type { DescribedField, StatementDescription } from '../databases/driver/describe-statement.ts';
+import { driverOf } from '../databases/drivers.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { runStartUpChecks } from './checks.ts';
+import { describeFilters, type FilteringParam } from './describe-filters.ts';
 import { driversOf, loadFileVerifier } from './file-verifier.ts';
 import type { AdditionOrder, AdditionReport, StartUpReport } from './report.ts';
 
@@ -38,7 +41,16 @@ export async function proposeCapability(
   ) {
     return refused({ path: 'databases', message: `choose one by \`--database\`: ${names.join(', ')}` });
   }
-  const described = await describe(config, database, name, sql);
+  const hasPlace = sql.includes(PLACE_OF_FILTERS);
+  const driver = config.databases[database]?.driver ?? '';
+  if (hasPlace && driverOf(driver).hasClauses !== true) {
+    const message = `has ${PLACE_OF_FILTERS}, which is not available with \`driver: ${driver}\`: remove it`;
+    return refused({ path: `capabilities.${name}.sql`, message });
+  }
+  const described = await describe(config, database, (ask) => {
+    const describeAs = (text: string): Promise<StatementDescription> => ask(name, text);
+    return hasPlace ? describeFilters(sql, describeAs) : describeAs(sql);
+  });
   if (!described.ok) {
     // The positions are those of a text that is not in the file.
     const faults = described.faults.map(({ position: _position, ...fault }) => fault);
@@ -64,18 +76,20 @@ export async function proposeCapability(
   }
 }
 
+type Described = Awaited<ReturnType<typeof describeFilters>>;
+
 async function describe(
   { databases: all }: AgentConfig,
   database: string,
-  name: string,
-  sql: string,
-): Promise<StatementDescription> {
+  describeBy: (ask: (name: string, sql: string) => Promise<StatementDescription>) => Promise<Described>,
+): Promise<Described> {
   const configs = Object.fromEntries(Object.entries(all).filter(([each]) => each === database));
   const verifier = await loadFileVerifier(driversOf(configs));
   const databases = verifier.open(configs);
   try {
     const faults = [...(await databases.ping()).values()];
-    return faults.length > 0 ? { ok: false, faults } : await databases.describe(database, name, sql);
+    if (faults.length > 0) return { ok: false, faults };
+    return await describeBy((name, sql) => databases.describe(database, name, sql));
   } catch (error) {
     return { ok: false, faults: [databaseFault(error)] };
   } finally {
@@ -86,12 +100,15 @@ async function describe(
 /** The section of a file for a capability with this statement, as its database describes it. */
 function sectionOf(
   sql: string,
-  { params, fields }: DescribedStatement,
+  {
+    params,
+    fields,
+  }: { readonly params: readonly FilteringParam[]; readonly fields: readonly DescribedField[] },
   database?: string,
 ): CapabilitySection {
-  const declared = params.map(({ name, schema, required }) => [
+  const declared = params.map(({ name, schema, required, filter }) => [
     name,
-    required ? { ...schema, required } : schema,
+    { ...schema, ...(required ? { required } : {}), ...(filter === undefined ? {} : { filter }) },
   ]);
   const result = fields.map(({ name, type, format, nullable }) => [
     name,

@@ -22,6 +22,8 @@ export interface DescribedField {
   readonly format?: string;
   /** False only if it is never null. */
   readonly nullable: boolean;
+  /** The column of a table that it is as it stands there; absent if it is something else, or if that is not known. */
+  readonly column?: string;
 }
 
 export type StatementDescription =

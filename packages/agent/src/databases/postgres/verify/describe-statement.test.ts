@@ -64,7 +64,7 @@ test('fields have the types of the columns', async () => {
   const { fields } = await described(
     'select a.*, b.sold, b.data, b.tags, b.price, b.pages, b.code from author a, old_book b',
   );
-  expect(fields).toEqual([
+  expect(fields.map(({ column: _column, ...field }) => field)).toEqual([
     { name: 'id', type: 'integer', nullable: false },
     { name: 'name', type: 'string', nullable: false },
     { name: 'born', type: 'date', nullable: true },
@@ -77,6 +77,16 @@ test('fields have the types of the columns', async () => {
     { name: 'pages', type: 'integer', nullable: true },
     { name: 'code', type: 'string', nullable: false },
   ]);
+  expect(fields.map(({ column }) => column)).toEqual(fields.map(({ name }) => name));
+});
+
+test.each([
+  ['select name as x from author', 'name'],
+  ['select x from (select name as x from author) q', 'name'],
+  ['select left(name, 3) as name from author', undefined],
+  ['select name from (select left(name, 3) as name from author) q', undefined],
+])('the column of a table in %s: %s', async (sql, column) => {
+  expect((await described(sql)).fields.map((field) => field.column)).toEqual([column]);
 });
 
 test.each([

@@ -106,15 +106,19 @@ export async function describeStatement(
     PIN_SEARCH_PATH,
     typesStatement(unknownTypes(catalog, columns)),
     notNullStatement(columns),
+    columnNames(columns),
   ]);
   if (!looked.ok) return refusal(looked);
-  const [, known, notNull] = looked.output.results;
+  const [, known, notNull, names] = looked.output.results;
   if (known !== undefined) learnTypes(catalog, known);
   const mayAddNulls = addsNulls(typed.read);
+  const nameOf = new Map(names?.rows.map(([table, column, name]) => [`${table}.${column}`, name]));
   const filled = new Set(notNull?.rows.map(([table, column]) => `${table}.${column}`));
   const fields = columns.map((column): DescribedField => {
     const type = typeOfColumn(catalog, column);
-    const isFilled = filled.has(`${column.tableID}.${column.columnID}`);
+    const id = `${column.tableID}.${column.columnID}`;
+    const isFilled = filled.has(id);
+    const ofTable = nameOf.get(id) ?? undefined;
     const fieldType = resultTypeOf(column, type, looked.output.facts.version);
     // Other types have values that leave as null: NaN, infinities.
     const isWhole = WHOLE.has(fieldType) && type.oid !== OID.numeric;
@@ -123,6 +127,7 @@ export async function describeStatement(
       type: fieldType,
       ...(column.dataTypeID === OID.uuid ? { format: 'uuid' } : {}),
       nullable: mayAddNulls || !isFilled || !isWhole,
+      ...(ofTable === undefined ? {} : { column: ofTable }),
     };
   });
   return { ok: true, statement: { params, fields } };
@@ -173,9 +178,26 @@ function resultTypeOf(column: pg.FieldDef, type: ColumnType, version: number): R
   return CANDIDATES.find(converts) ?? 'string';
 }
 
+function columnNames(columns: readonly pg.FieldDef[]): Statement {
+  return {
+    text: `select a.attrelid, a.attnum, a.attname
+      from rows from (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.int2[])) p (relation, number)
+        join pg_catalog.pg_attribute a on a.attrelid = p.relation and a.attnum = p.number`,
+    values: placesOf(columns),
+  };
+}
+
+/** The oids of tables, and the numbers of their columns. */
+function placesOf(columns: readonly pg.FieldDef[]): string[] {
+  const ofTables = columns.filter(({ tableID, columnID }) => tableID > 0 && columnID > 0);
+  return [
+    `{${ofTables.map(({ tableID }) => tableID).join(',')}}`,
+    `{${ofTables.map(({ columnID }) => columnID).join(',')}}`,
+  ];
+}
+
 /** Asks which columns hold no nulls. Of tables with children only a partitioned one speaks for them, too. */
 export function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
-  const ofTables = columns.filter(({ tableID, columnID }) => tableID > 0 && columnID > 0);
   return {
     text: `select a.attrelid, a.attnum
       from rows from (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.int2[])) p (relation, number)
@@ -184,10 +206,7 @@ export function notNullStatement(columns: readonly pg.FieldDef[]): Statement {
       where a.attnotnull and (c.relkind = 'p' or c.relkind = 'r' and not c.relhassubclass)
         and not exists (select from pg_catalog.pg_constraint n
           where n.conrelid = c.oid and n.contype = 'n' and not n.convalidated and a.attnum = any (n.conkey))`,
-    values: [
-      `{${ofTables.map(({ tableID }) => tableID).join(',')}}`,
-      `{${ofTables.map(({ columnID }) => columnID).join(',')}}`,
-    ],
+    values: placesOf(columns),
   };
 }
 
