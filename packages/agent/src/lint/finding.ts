@@ -14,11 +14,14 @@ type Rule =
   | 'example-missing'
   | 'list-size'
   | 'name-alike'
+  | 'nullable-sort'
+  | 'optional-filter'
   | 'order-missing'
   | 'personal-field'
   | 'result-size'
   | 'text-unbounded'
-  | 'tool-size';
+  | 'tool-size'
+  | 'unindexed-sort';
 
 /** Something that makes capabilities hard to use, or gives away more than is meant. The message says what to do. */
 export interface Finding extends Fault {

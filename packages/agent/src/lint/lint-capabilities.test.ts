@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fileText, load } from '../config/load.fixture.ts';
 import type { Capability } from '../capabilities/model.ts';
+import type { ClauseAdvice } from '../databases/driver/driver.ts';
 import { LEVELS } from './finding.ts';
 import { lintCapabilities } from './lint-capabilities.ts';
 import { fails, jsonReport, textReport } from './lint-report.ts';
@@ -22,8 +23,12 @@ function capabilitiesOf(text: string): readonly Capability[] {
   return loaded.config.capabilities;
 }
 
-function lines(text: string, unordered: readonly string[] = []): readonly string[] {
-  return lintCapabilities(capabilitiesOf(text), { warnings: [], unordered }).map(
+function lines(
+  text: string,
+  unordered: readonly string[] = [],
+  ofClauses: readonly ClauseAdvice[] = [],
+): readonly string[] {
+  return lintCapabilities(capabilitiesOf(text), { warnings: [], unordered, ofClauses }).map(
     ({ level, rule, path, position }) => `${position?.line ?? 0} ${level} ${rule} ${path}`,
   );
 }
@@ -74,6 +79,35 @@ describe('findings', { tags: ['command:lint'] }, () => {
   test('name capabilities without order, unless they give one row', () => {
     expect(lines(GOOD, ['find_film'])).toEqual(['7 warn order-missing capabilities.find_film.sql']);
     expect(lines(GOOD.replace('max_bytes', 'max_rows: 1, max_bytes'), ['find_film'])).toEqual([]);
+  });
+
+  test('name what the database could do with less, at the parameter or the order', () => {
+    const sorted = GOOD.replace(' ORDER BY title', '').replace(
+      '    examples:',
+      '    sort: { by_title: title, reverse: title desc }\n    examples:',
+    );
+    const capability = 'find_film';
+    expect(
+      lines(
+        sorted,
+        [],
+        [
+          { capability, kind: 'optional_filter', param: 'word' },
+          { capability, kind: 'unindexed_sort', order: 'reverse', rows: 12_345.6 },
+          { capability, kind: 'nullable_sort', order: 'by_title', field: 'title' },
+        ],
+      ),
+    ).toEqual([
+      '8 advice optional-filter capabilities.find_film.params.word',
+      '11 advice nullable-sort capabilities.find_film.sort.by_title',
+      '11 advice unindexed-sort capabilities.find_film.sort.reverse',
+    ]);
+    const paged = sorted
+      .replace('sort: { by_title: title, reverse: title desc }', 'paging: title')
+      .replace('description: The title.', 'nullable: false, description: The title.');
+    expect(lines(paged, [], [{ capability, kind: 'unindexed_sort', order: '', rows: 10_000 }])).toEqual([
+      '11 advice unindexed-sort capabilities.find_film.paging',
+    ]);
   });
 
   test('name fields that look like credentials or personal', () => {
@@ -127,7 +161,7 @@ describe('findings', { tags: ['command:lint'] }, () => {
     const names = Array.from({ length: 6 }, (_, at) => `find_film_${at}`);
     const found = lintCapabilities(
       capabilitiesOf(names.map((name) => bare.replace('find_film', name)).join('')),
-      { warnings: [], unordered: [] },
+      { warnings: [], unordered: [], ofClauses: [] },
     );
     expect(found.map(({ rule, path, capability }) => `${rule} ${path} ${capability}`)).toEqual([
       'example-missing capabilities ',
@@ -164,9 +198,9 @@ describe('findings', { tags: ['command:lint'] }, () => {
   test('have the warnings of the checks among them', () => {
     const warning = { path: 'capabilities.find_film.params.word', message: 'may fail' };
     const told = { path: 'capabilities.find_film.description', message: 'is missing' };
-    expect(lintCapabilities(capabilitiesOf(GOOD), { warnings: [warning, told], unordered: [] })).toEqual([
-      { ...warning, capability: 'find_film', rule: 'check', level: 'warn' },
-    ]);
+    expect(
+      lintCapabilities(capabilitiesOf(GOOD), { warnings: [warning, told], unordered: [], ofClauses: [] }),
+    ).toEqual([{ ...warning, capability: 'find_film', rule: 'check', level: 'warn' }]);
   });
 });
 
@@ -174,6 +208,7 @@ describe('the report', { tags: ['command:lint'] }, () => {
   const findings = lintCapabilities(capabilitiesOf(GOOD.replace('maxLength: 40, ', '')), {
     warnings: [],
     unordered: [],
+    ofClauses: [],
   });
 
   test('fails at the level that is asked for and above it', () => {

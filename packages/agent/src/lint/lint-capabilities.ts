@@ -1,7 +1,9 @@
 import { nearest } from '@svc/edge';
 import { byPosition, type Fault } from '../capabilities/fault.ts';
 import type { Capability, ParamSchema } from '../capabilities/model.ts';
+import type { ClauseAdvice } from '../databases/driver/driver.ts';
 import { sensitivityOf } from '../proposals/personal-columns.ts';
+import { clauseFindings } from './clause-findings.ts';
 import { atOnce, findingOf, type Finding } from './finding.ts';
 import { missingDescriptions } from './missing-descriptions.ts';
 import { sizes } from './sizes.ts';
@@ -12,6 +14,7 @@ export interface KnownOfCapabilities {
   readonly warnings: readonly Fault[];
   /** Names of the capabilities whose rows come in no certain order. */
   readonly unordered: readonly string[];
+  readonly ofClauses: readonly ClauseAdvice[];
 }
 
 const noOrder = findingOf('order-missing', 'warn');
@@ -27,7 +30,7 @@ const OF_DESCRIPTION = /^capabilities\.[a-z0-9_]+\.description$/;
 /** All findings in the order of the file. Hidden capabilities need no texts for callers. */
 export function lintCapabilities(
   capabilities: readonly Capability[],
-  { warnings, unordered }: KnownOfCapabilities,
+  { warnings, unordered, ofClauses }: KnownOfCapabilities,
 ): readonly Finding[] {
   const arbitrary = new Set(unordered);
   const shown = capabilities.filter(({ exposeInOpenapi }) => exposeInOpenapi);
@@ -43,6 +46,7 @@ export function lintCapabilities(
     ...capabilities.flatMap(unboundedTexts),
     ...capabilities.flatMap(personalFields),
     ...capabilities.filter(({ name, limits }) => limits.maxRows > 1 && arbitrary.has(name)).map(missingOrder),
+    ...clauseFindings(capabilities, ofClauses),
   ];
   return findings.toSorted(byPosition);
 }

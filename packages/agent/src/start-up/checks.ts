@@ -10,7 +10,7 @@ import { loadConfig, loadOffer } from '../config/load.ts';
 import type { Verification } from '../databases/driver/driver.ts';
 import { databaseFault, isDatabaseAway, type VerificationFault } from '../databases/driver/errors.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
-import { lintCapabilities } from '../lint/lint-capabilities.ts';
+import { lintBy } from '../lint/lint-by.ts';
 import { digestingReader } from './file-digest.ts';
 import { driversOf, loadFileVerifier, type UnusableDatabases } from './file-verifier.ts';
 import { readonlyAccountFaults } from './readonly-account.ts';
@@ -136,8 +136,7 @@ async function readStatements(
   if (faults.length > 0) return { step: 'refused', faults };
   const warnings = [...known.warnings, ...(await verifier.findWarnings(capabilities))];
   if (!known.lint) return { step: 'readable', warnings };
-  const unordered = await verifier.findUnordered(capabilities);
-  return { step: 'readable', warnings, lint: lintCapabilities(capabilities, { warnings, unordered }) };
+  return { step: 'readable', warnings, lint: await lintBy(verifier, capabilities, warnings) };
 }
 
 async function askForOne(config: AgentConfig, name: string, ofFile: KnownOfFile): Promise<StartUpOutcome> {
@@ -189,8 +188,7 @@ async function askDatabases(config: AgentConfig, known: KnownOfFile, audits = tr
     const tooLong = longDescriptionFaults(verified.description);
     if (tooLong.length > 0) return { step: 'refused', faults: tooLong };
     if (!known.lint) return { step: 'verified', verified, warnings, findings, notes };
-    const unordered = await databases.findUnordered(capabilities);
-    const lint = lintCapabilities(capabilities, { warnings, unordered });
+    const lint = await lintBy(databases, capabilities, warnings);
     return { step: 'verified', verified, warnings, findings, notes, lint };
   } catch (error) {
     return { step: 'refused', faults: [databaseFault(error)] };

@@ -19,14 +19,16 @@ import { byDatabase, sectionOf, UNNAMED } from '../capabilities/database-names.t
 import type { AuditFinding, AuditNote } from './report.ts';
 
 /** Proves the capabilities of a file, each with the driver of its database. */
-export interface FileVerifier extends Omit<Verifier, 'open'> {
+export interface FileVerifier extends Required<Omit<Verifier, 'open'>> {
   open(configs: DatabaseConfigs): FileDatabases;
 }
 
 export type UnusableDatabases = ReadonlyMap<string, VerificationFault>;
 
 /** The databases of a file. Their errors name the database that they come from. */
-export interface FileDatabases extends Pick<VerifierDatabase, 'verify' | 'findUnordered' | 'close'> {
+export interface FileDatabases extends Required<
+  Pick<VerifierDatabase, 'verify' | 'findUnordered' | 'findClauseAdvice' | 'close'>
+> {
   /** The faults of databases that cannot be used, by their names. */
   ping(): Promise<UnusableDatabases>;
   /** As `verify`, without the databases that are lost meanwhile. */
@@ -62,6 +64,10 @@ export async function loadFileVerifier(drivers: Readonly<Record<string, string>>
       inFileOrder(await each(capabilities, verifiers, (own, verifier) => verifier.findWarnings(own))),
     findUnordered: async (capabilities) =>
       (await each(capabilities, verifiers, (own, verifier) => verifier.findUnordered(own))).flat(),
+    findClauseAdvice: async (capabilities) =>
+      (
+        await each(capabilities, verifiers, async (own, verifier) => verifier.findClauseAdvice?.(own) ?? [])
+      ).flat(),
     open: (configs) =>
       openDatabases(
         new Map(Object.entries(configs).map(([name, config]) => [name, at(verifiers, name).open(config)])),
@@ -121,6 +127,10 @@ function openDatabases(databases: ReadonlyMap<string, VerifierDatabase>): FileDa
       ),
     findUnordered: async (capabilities) =>
       (await each(capabilities, databases, (own, database) => database.findUnordered(own))).flat(),
+    findClauseAdvice: async (capabilities) =>
+      (
+        await each(capabilities, databases, async (own, database) => database.findClauseAdvice?.(own) ?? [])
+      ).flat(),
     auditAccounts: (capabilities, unusable) =>
       ofAccounts<AuditFinding>(capabilities, async (database, own, name) =>
         unusable?.has(name) === true

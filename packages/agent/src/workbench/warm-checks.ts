@@ -6,7 +6,7 @@ import { loadConfig, type LinkOverride } from '../config/load.ts';
 import type { AgentConfig } from '../config/model.ts';
 import type { DatabaseConfigs, PreparedCapability } from '../databases/driver/driver.ts';
 import { databaseFault, type VerificationFault } from '../databases/driver/errors.ts';
-import { lintCapabilities } from '../lint/lint-capabilities.ts';
+import { lintBy } from '../lint/lint-by.ts';
 import { checkKeyFiles, verifiedAgent } from '../start-up/checks.ts';
 import { digestingReader } from '../start-up/file-digest.ts';
 import {
@@ -160,8 +160,7 @@ async function inspect(
       return { plan: plan.slice(0, PLAN_LINES_MAX) };
     }
     const { capabilities, warnings } = order;
-    const unordered = await databases.findUnordered(capabilities);
-    return { lint: lintCapabilities(capabilities, { warnings, unordered }) };
+    return { lint: await lintBy(databases, capabilities, warnings) };
   } catch (error) {
     return { problem: errorText(error) };
   }

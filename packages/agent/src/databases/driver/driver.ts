@@ -81,6 +81,8 @@ export interface Verifier {
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   /** Guesses which capabilities may give several rows in no certain order. Returns their names. */
   findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
+  /** What could be better in how statements are assembled. Absent if the driver assembles none. */
+  findClauseAdvice?(capabilities: readonly Capability[]): Promise<readonly ClauseAdvice[]>;
   open(config: DatabaseConfig): VerifierDatabase;
 }
 
@@ -93,6 +95,8 @@ export interface VerifierDatabase {
   findWarnings(capabilities: readonly Capability[]): Promise<readonly Fault[]>;
   /** The same as in `Verifier`, but with the keys of tables known. */
   findUnordered(capabilities: readonly Capability[]): Promise<readonly string[]>;
+  /** The same as in `Verifier`, but with the plans of the database known. */
+  findClauseAdvice?(capabilities: readonly Capability[]): Promise<readonly ClauseAdvice[]>;
   /** What a new capability `name` with this statement has to declare. */
   describe(name: string, sql: string): Promise<StatementDescription>;
   /** The plan of the database as lines of database text for people. Does not run the query. Throws `DatabaseError`. */
@@ -106,6 +110,15 @@ export interface VerifierDatabase {
   describeAccount?(capabilities: readonly Capability[]): Promise<readonly AccountNote[]>;
   close(): Promise<void>;
 }
+
+/** `order` is the name of an order of the capability; empty for the one that `paging` makes. */
+export type ClauseAdvice = { readonly capability: string } & (
+  | { readonly kind: 'optional_filter'; readonly param: string }
+  /** Each page sorts so many rows. */
+  | { readonly kind: 'unindexed_sort'; readonly order: string; readonly rows: number }
+  /** The field may be null, and nulls come last. */
+  | { readonly kind: 'nullable_sort'; readonly order: string; readonly field: string }
+);
 
 export interface Verification<Prepared extends PreparedCapability = PreparedCapability> {
   readonly prepared: readonly Prepared[];

@@ -16,6 +16,7 @@ import { runOwnStatements } from './execute/own-statements.ts';
 import type { SessionPool } from './pool/session-pool.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
+import { nullableSorts, optionalFilters, slowSorts } from './verify/clauses/clause-advice.ts';
 import { pagingWarnings } from './verify/clauses/paging-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 import { constantKeyWarnings, rowCountWarnings } from './verify/parameter-warnings.ts';
@@ -27,6 +28,10 @@ export const verifier: Verifier = {
     return [...(await rowCountWarnings(plain)), ...(await constantKeyWarnings(plain))];
   },
   findUnordered: (capabilities) => unorderedStatements(unordered(capabilities)),
+  findClauseAdvice: async (capabilities) => [
+    ...(await optionalFilters(capabilities)),
+    ...nullableSorts(capabilities),
+  ],
   open(config: PostgresConfig) {
     const pool = createPool(config);
     return {
@@ -46,6 +51,10 @@ export const verifier: Verifier = {
         const asked = unordered(capabilities);
         return unorderedStatements(asked, await relationKeys(pool, asked));
       },
+      findClauseAdvice: async (capabilities) => [
+        ...(await optionalFilters(capabilities)),
+        ...(await slowSorts(pool, capabilities)),
+      ],
       describe: (name, sql) => describeStatement(pool, name, sql),
       plan: (prepared: PreparedQuery) => showPlan(pool, prepared),
       auditAccount: (capabilities) => auditAccount(pool, plainCapabilities(capabilities)),

@@ -148,14 +148,18 @@ function withoutParameters(sql: string): string {
   return fillTemplate(template, numbered, ({ number }) => ({ text: ` ($${number}) ` })).text;
 }
 
-/** Whether the stand-in is the condition of a SELECT, or the first of those joined by AND, where no outer query is seen. */
+/** Whether the stand-in is the condition of a SELECT, or the first of those joined by AND. */
 function holdsPlace(select: TreeNode): boolean {
-  if (isPlace(select['whereClause'])) return true;
+  return filterableSelects(select).some((each) => isPlace(each['whereClause']));
+}
+
+/** The SELECTs that may have the place of filters: those that see no outer query. */
+export function filterableSelects(select: TreeNode): readonly TreeNode[] {
   const queries = listIn(inside(select, 'withClause')?.['ctes'])
     .map((each) => inside(each, 'CommonTableExpr', 'ctequery', 'SelectStmt'))
     .filter((query) => query !== undefined);
   const sources = listIn(select['fromClause']).flatMap(subselectsOf);
-  return [...queries, ...sources].some((each) => holdsPlace(each));
+  return [select, ...[...queries, ...sources].flatMap(filterableSelects)];
 }
 
 function isPlace(condition: unknown): boolean {

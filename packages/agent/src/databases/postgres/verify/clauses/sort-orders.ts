@@ -78,23 +78,15 @@ export async function sqlOrders(
 type TypedTerm = SortTerm & { readonly oid: number; readonly cast: string };
 
 function sqlOrder(capability: Capability, name: string, terms: readonly TypedTerm[]): SqlOrder {
-  const mayBeNull = (term: TypedTerm): boolean =>
-    capability.result.find((field) => field.name === term.field)?.nullable !== false;
-  const column = ({ field }: TypedTerm): string => `${QUERY_NAME}.${quoteIdentifier(field)}`;
   return {
     name,
-    orderBy: terms
-      .map((term) => {
-        const nulls = term.nulls === undefined ? '' : ` nulls ${term.nulls}`;
-        return `${column(term)} ${term.isDescending ? 'desc' : 'asc'}${nulls}`;
-      })
-      .join(', '),
+    orderBy: orderByOf(terms),
     pageTerms: (firstValue) =>
       terms.map((term, at) => ({
         column: column(term),
         isDescending: term.isDescending,
-        nullsFirst: term.nulls === undefined ? term.isDescending : term.nulls === 'first',
-        mayBeNull: mayBeNull(term),
+        nullsFirst: hasNullsFirst(term),
+        mayBeNull: mayBeNull(capability, term),
         value: ['(', firstValue + at, `::pg_catalog.text::${term.cast})`],
       })),
     border: terms.map(({ field, oid }) => ({ name: field, toText: (value) => textOf(value, oid) })),
@@ -103,6 +95,27 @@ function sqlOrder(capability: Capability, name: string, terms: readonly TypedTer
       terms.map(({ field, isDescending, nulls, cast }) => [field, isDescending, nulls, cast]),
     ),
   };
+}
+
+export function orderByOf(terms: readonly SortTerm[]): string {
+  return terms
+    .map((term) => {
+      const nulls = term.nulls === undefined ? '' : ` nulls ${term.nulls}`;
+      return `${column(term)} ${term.isDescending ? 'desc' : 'asc'}${nulls}`;
+    })
+    .join(', ');
+}
+
+function column({ field }: SortTerm): string {
+  return `${QUERY_NAME}.${quoteIdentifier(field)}`;
+}
+
+export function hasNullsFirst({ nulls, isDescending }: SortTerm): boolean {
+  return nulls === undefined ? isDescending : nulls === 'first';
+}
+
+export function mayBeNull({ result }: Pick<Capability, 'result'>, { field }: SortTerm): boolean {
+  return result.find(({ name }) => name === field)?.nullable !== false;
 }
 
 /** The text form of moments and intervals depends on settings, but not in JSON, and not of single numbers. */
