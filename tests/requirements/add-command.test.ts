@@ -118,7 +118,7 @@ describe('svc-agent add', { tags: ['command:add'] }, () => {
 
   test('keeps the place of filters, and writes one for each field that is a column there', async () => {
     const sql =
-      'select r.film_id, left(f.title, 3) as title, returned, round(r.price) as price, f.length as minutes, paid\n' +
+      'select r.film_id, left(f.title, 3) as title, returned, round(r.price) as price, f.length as minutes, paid, r.id as svc_id\n' +
       'from rental r join film f using (film_id)\nwhere {filters} and f.length > :shortest\norder by r.id';
     await writeFile(join(folder, 'list.sql'), sql);
     const added = await agent(['add', 'list_rentals', '--sql-file', 'list.sql']);

@@ -1,5 +1,4 @@
 import { PLACE_OF_FILTERS } from '../capabilities/clauses.ts';
-import type { ParamType } from '../capabilities/model.ts';
 import type {
   DescribedField,
   DescribedParam,
@@ -21,15 +20,15 @@ type FilteredDescription =
 /** Each filter that may fall away doubles the number of statements. */
 const FILTERS_MAX = 12;
 /** Values of other types are seldom equal. */
-const COMPARED: Readonly<Partial<Record<DescribedField['type'], ParamType>>> = {
-  integer: 'integer',
-  boolean: 'boolean',
-  date: 'date',
-  datetime: 'datetime',
-  string: 'string',
-};
-/** What needs no quotes on any database. */
-const PLAIN_NAME = /^[a-z_][a-z0-9_]*$/;
+const COMPARED: ReadonlySet<DescribedField['type']> = new Set([
+  'integer',
+  'boolean',
+  'date',
+  'datetime',
+  'string',
+]);
+/** What needs no quotes in SQL and leaves room in the name of a parameter. `svc_` is reserved for what says who calls. */
+const PLAIN_NAME = /^(?!svc_)[a-z_][a-z0-9_]{0,55}$/;
 
 /**
  * Describes a statement that has a place for filters, which are not written yet: one for each field that is a column there,
@@ -54,7 +53,7 @@ export async function describeFilters(
       const param = alone.ok ? alone.statement.params.find((each) => each.name === name) : undefined;
       if (param === undefined) continue;
       taken.add(name);
-      filters.push({ name, schema: schemaOf(param, field), required: false, filter });
+      filters.push({ ...param, required: false, filter });
     }
   }
   return { ok: true, statement: { params: [...params, ...filters], fields } };
@@ -65,18 +64,10 @@ function filtersOf({
   type,
   column = '',
 }: DescribedField): readonly { readonly name: string; readonly filter: string }[] {
-  if (COMPARED[type] === undefined || ![name, column].every((each) => PLAIN_NAME.test(each))) return [];
+  if (!COMPARED.has(type) || ![name, column].every((each) => PLAIN_NAME.test(each))) return [];
   if (type !== 'date' && type !== 'datetime') return [{ name, filter: `${column} = :${name}` }];
   return [
     { name: `${name}_from`, filter: `${column} >= :${name}_from` },
     { name: `${name}_before`, filter: `${column} < :${name}_before` },
   ];
-}
-
-/** A database that does not tell the types of parameters gives a text. */
-function schemaOf({ schema }: DescribedParam, { type }: DescribedField): DescribedParam['schema'] {
-  const compared = COMPARED[type];
-  return schema.type === 'string' && compared !== undefined && compared !== 'string'
-    ? { type: compared }
-    : schema;
 }

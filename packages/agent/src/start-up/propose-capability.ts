@@ -6,7 +6,6 @@ import { databaseFault } from '../databases/driver/errors.ts';
 import { PLACE_OF_FILTERS } from '../capabilities/clauses.ts';
 import { UNNAMED } from '../capabilities/database-names.ts';
 import type { DescribedField, StatementDescription } from '../databases/driver/describe-statement.ts';
-import { driverOf } from '../databases/drivers.ts';
 import type { AgentConfig } from '../config/model.ts';
 import { runStartUpChecks } from './checks.ts';
 import { describeFilters, type FilteringParam } from './describe-filters.ts';
@@ -41,16 +40,7 @@ export async function proposeCapability(
   ) {
     return refused({ path: 'databases', message: `choose one by \`--database\`: ${names.join(', ')}` });
   }
-  const hasPlace = sql.includes(PLACE_OF_FILTERS);
-  const driver = config.databases[database]?.driver ?? '';
-  if (hasPlace && driverOf(driver).hasClauses !== true) {
-    const message = `has ${PLACE_OF_FILTERS}, which is not available with \`driver: ${driver}\`: remove it`;
-    return refused({ path: `capabilities.${name}.sql`, message });
-  }
-  const described = await describe(config, database, (ask) => {
-    const describeAs = (text: string): Promise<StatementDescription> => ask(name, text);
-    return hasPlace ? describeFilters(sql, describeAs) : describeAs(sql);
-  });
+  const described = await describe(config, database, name, sql);
   if (!described.ok) {
     // The positions are those of a text that is not in the file.
     const faults = described.faults.map(({ position: _position, ...fault }) => fault);
@@ -76,20 +66,20 @@ export async function proposeCapability(
   }
 }
 
-type Described = Awaited<ReturnType<typeof describeFilters>>;
-
 async function describe(
   { databases: all }: AgentConfig,
   database: string,
-  describeBy: (ask: (name: string, sql: string) => Promise<StatementDescription>) => Promise<Described>,
-): Promise<Described> {
+  name: string,
+  sql: string,
+): ReturnType<typeof describeFilters> {
   const configs = Object.fromEntries(Object.entries(all).filter(([each]) => each === database));
   const verifier = await loadFileVerifier(driversOf(configs));
   const databases = verifier.open(configs);
   try {
     const faults = [...(await databases.ping()).values()];
     if (faults.length > 0) return { ok: false, faults };
-    return await describeBy((name, sql) => databases.describe(database, name, sql));
+    const ask = (text: string): Promise<StatementDescription> => databases.describe(database, name, text);
+    return await (sql.includes(PLACE_OF_FILTERS) ? describeFilters(sql, ask) : ask(sql));
   } catch (error) {
     return { ok: false, faults: [databaseFault(error)] };
   } finally {
