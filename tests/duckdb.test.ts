@@ -153,6 +153,8 @@ test('proposes capabilities that pass and answer, and knows no account', async (
   expect(JSON.parse(tried.output).rows).toEqual([
     expect.objectContaining({ id: 1, price: 4.5, day: '1815-12-23', order: 3, notes: '[2]' }),
   ]);
+  const listed = await svcAgent('try', 'list_work', '--param', 'sort=day_desc', '--json', ...config);
+  expect(JSON.parse(listed.output).rows).toMatchObject([{ id: 1, title: 'Emma' }]);
 });
 
 test('a database in memory, and a query of a file that may not be read, are faults', async () => {

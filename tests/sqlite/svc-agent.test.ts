@@ -190,7 +190,8 @@ describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a No
     const emma = expect.objectContaining({ id: 1, title: 'Emma', price: 4.5, day: '1815-12-23', order: 3 });
     expect(await rows('get_work_by_title', '--param', 'title=Emma')).toEqual([emma]);
     expect(await rows('search_work', '--param', 'query=EMM')).toEqual([emma]);
-    expect(await rows('list_work', '--param', 'after=0', '--param', 'day=1815-12-23')).toEqual([emma]);
+    expect(await rows('list_work', '--param', 'day=1815-12-23')).toEqual([emma]);
+    expect(await rows('list_work', '--param', 'sort=price_desc')).toEqual([emma]);
   });
 
   test('dev serves callers over REST and MCP behind a gateway, and says what is weaker', async () => {

@@ -58,13 +58,12 @@ describe.skipIf(!hasSqlite)('svc stdio on SQLite (`npm run test:sqlite` has a No
       rows: [{ id: 2, country: 'US' }],
       count: 1,
     });
-    expect(await outcomeOf(client, 'list_orders', { customer_id: 2, limit: 100 })).toMatchObject({
-      count: 75,
+    expect(await outcomeOf(client, 'list_orders', { customer_id: 2 })).toMatchObject({ count: 75 });
+    const first = await outcomeOf(client, 'list_orders', {});
+    expect(first).toMatchObject({ count: 100, next: { cursor: expect.any(String) } });
+    expect(await outcomeOf(client, 'list_orders', Reflect.get(Object(first), 'next'))).toMatchObject({
+      count: 50,
     });
-    expect(await outcomeOf(client, 'list_orders', {})).toMatchObject({ count: 20 });
-    expect(JSON.stringify(await outcomeOf(client, 'list_orders', { limit: 101 }))).toContain(
-      'limit: must be <= 100',
-    );
     expect(client.process.output()).not.toContain('Canary');
     client.end();
     expect((await client.process.exited).code).toBe(0);
@@ -73,10 +72,10 @@ describe.skipIf(!hasSqlite)('svc stdio on SQLite (`npm run test:sqlite` has a No
   test('it serves what init would write', async () => {
     const tools = await expectSameAsInit({ url: absolute() }, [
       ['get_customer', { id: 1 }],
-      ['list_customer', { after: 1 }],
+      ['list_customer', {}],
       ['get_orders', { id: 7 }],
-      ['list_orders', { customer_id: 1, after: 20 }],
-      ['list_orders', { limit: 0 }],
+      ['list_orders', { customer_id: 1 }],
+      ['list_orders', { cursor: 'none' }],
       ['get_product', { sku: 'B2' }],
     ]);
     expect(tools[0]?.inputSchema.required).toEqual(['id']);

@@ -36,7 +36,10 @@ test.each([
     rows: [{ id: 3, customer_id: 2, price: 0.75, ordered_on: '2024-03-04' }],
     count: 1,
   });
-  expect(await outcomeOf(client, 'list_orders', {})).toMatchObject({ count: 20 });
+  expect(await outcomeOf(client, 'list_orders', {})).toMatchObject({
+    count: 100,
+    next: { cursor: expect.any(String) },
+  });
   expect(client.process.output()).not.toContain('Canary');
   client.end();
   expect((await client.process.exited).code).toBe(0);
@@ -46,11 +49,11 @@ test('it serves what init would write', async () => {
   const url = `duckdb:${join(folder.path, 'shop.duckdb')}`;
   const tools = await expectSameAsInit({ url }, [
     ['get_customer', { id: 1 }],
-    ['list_customer', { after: 1 }],
+    ['list_customer', {}],
     ['search_customer', { query: 'U' }],
     ['get_orders', { id: 7 }],
-    ['list_orders', { after: 20 }],
-    ['list_orders', { limit: 101 }],
+    ['list_orders', { sort: 'ordered_on_desc' }],
+    ['list_orders', { cursor: 'none' }],
     ['count_orders_by_customer_id', {}],
   ]);
   expect(JSON.stringify(tools)).not.toMatch(/email/);

@@ -30,10 +30,6 @@ function table(
 }
 
 function proposalFor(...tables: readonly CatalogTable[]): Proposal {
-  return proposalOf(tables, true);
-}
-
-function proposalOf(tables: readonly CatalogTable[], hasClauses: boolean): Proposal {
   return propose(
     { name: 'shop', tables, accounts: new Set() },
     {
@@ -41,7 +37,6 @@ function proposalOf(tables: readonly CatalogTable[], hasClauses: boolean): Propo
       included: () => false,
       max: 100,
       contains: (column, param) => `${column} like ${param}`,
-      hasClauses,
     },
   );
 }
@@ -164,8 +159,8 @@ describe('a list', { tags: ['command:init'] }, () => {
     indexes: [...on.indexes, ...names.map((leading) => ({ leading, partsOf: [] }))],
   });
 
-  function listOf(on: CatalogTable, hasClauses = true): ProposedCapability | undefined {
-    return proposalOf([on], hasClauses)
+  function listOf(on: CatalogTable): ProposedCapability | undefined {
+    return proposalFor(on)
       .tables.flatMap(({ capabilities }) => capabilities)
       .find(({ name }) => name.startsWith('list_'));
   }
@@ -257,13 +252,5 @@ describe('a list', { tags: ['command:init'] }, () => {
     const daily = table('price', [DAY, ID], { key: ['day'] });
     const list = listOf({ ...daily, keys: [...daily.keys, { columns: ['id'], primary: false }] });
     expect(list?.paging).toEqual(['id']);
-  });
-
-  test('has conditions that hold without a value where the driver assembles no statements', () => {
-    const list = listOf(withIndex(INVOICE, 'customer_id'), false);
-    expect(list).not.toHaveProperty('sort');
-    expect(list?.sql).toContain(
-      'where (:after is null or t.id > :after)\n  and (:customer_id is null or t.customer_id = :customer_id)\norder by t.id\nlimit :limit',
-    );
   });
 });

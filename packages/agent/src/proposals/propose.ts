@@ -15,8 +15,6 @@ export interface ProposalOptions {
   readonly max: number;
   /** SQL that says whether a text column holds the text of a parameter. */
   readonly contains: (column: string, param: string) => string;
-  /** Whether the driver assembles statements: see `Driver`. */
-  readonly hasClauses: boolean;
 }
 
 /**
@@ -46,7 +44,7 @@ export function propose(catalog: Catalog, options: ProposalOptions): Proposal {
       nothing === undefined
         ? [
             ...getDrafts(parts),
-            ...listDrafts(parts, options.hasClauses),
+            ...listDrafts(parts),
             ...searchDrafts(parts, options.contains),
             ...countDrafts(parts),
           ]

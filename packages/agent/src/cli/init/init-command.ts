@@ -72,13 +72,12 @@ async function init(input: CommandInput): Promise<ExitCode> {
       '--create-account asks before it changes the database: without a terminal it needs `--yes`',
     );
   }
-  const driver = driverOfUrl(given.value('url') ?? env['DATABASE_URL']);
-  const source = await driver.loadCatalog();
+  const source = await driverOfUrl(given.value('url') ?? env['DATABASE_URL']).loadCatalog();
   if (createAccount && source.accounts === undefined) {
     throw new Refused('--create-account: a database that is a file has no accounts; omit the flag');
   }
   const { catalog, target } = await readCatalog(source, targetFor(source, input), mayAsk);
-  const proposal = makeProposal(driver, source, catalog, wanted);
+  const proposal = makeProposal(source, catalog, wanted);
   const capabilities = namesOf(proposal);
   const account =
     source.accounts === undefined

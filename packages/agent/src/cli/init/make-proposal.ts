@@ -1,6 +1,5 @@
 import type { Given } from '@svc/edge';
 import type { Catalog, CatalogSource } from '../../databases/driver/catalog.ts';
-import type { Driver } from '../../databases/driver/driver.ts';
 import type { DatabaseError } from '../../databases/driver/errors.ts';
 import { chooseTables } from '../../proposals/choose-tables.ts';
 import type { Proposal } from '../../proposals/model.ts';
@@ -43,19 +42,13 @@ export function wantedOf(given: Given): Wanted {
 }
 
 /** Throws Refused if nothing can be proposed. */
-export function makeProposal(
-  { hasClauses }: Pick<Driver, 'hasClauses'>,
-  { contains }: CatalogSource,
-  catalog: Catalog,
-  wanted: Wanted,
-): Proposal {
+export function makeProposal(source: CatalogSource, catalog: Catalog, wanted: Wanted): Proposal {
   const choice = chooseTables(catalog, wanted);
   if (!choice.ok) throw new Refused(choice.problem);
   const proposal = propose(catalog, {
     ...choice,
     max: wanted.max,
-    contains,
-    hasClauses: hasClauses === true,
+    contains: source.contains,
   });
   if (catalog.tables.length === 0) {
     throw new Refused(

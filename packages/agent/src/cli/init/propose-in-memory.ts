@@ -41,7 +41,7 @@ export async function proposeInMemory(
   });
   const { account } = target;
   const login = account === undefined ? {} : { user: account.user, password: account.password ?? '' };
-  const all = makeProposal(driver, source, catalog, wanted);
+  const all = makeProposal(source, catalog, wanted);
 
   function fileOf(proposal: Proposal): ProposedFile {
     const text = renderCapabilityFile({

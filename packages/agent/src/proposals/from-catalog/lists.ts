@@ -14,20 +14,14 @@ const KEY_MAX = 4;
 /** Names of parameters that do not come from columns. */
 const OWN_PARAMS = ['after', 'cursor', 'limit', 'query', 'sort'];
 
-interface Filter {
-  readonly param: ProposedParam;
-  /** Absent if that of another parameter has this one, too. */
-  readonly condition?: string;
-}
-
 /** `list_T`: pages by key, with a filter for each column that an index finds. */
-export function listDrafts(parts: TableParts, hasClauses: boolean): Drafts {
+export function listDrafts(parts: TableParts): Drafts {
   const { table, slug } = parts;
   const name = `list_${slug}`;
   const selection = selectAll(parts);
   const { list, from, fields, reads } = selection;
   const keys = pagingKeys(parts);
-  const cursorKey = hasClauses ? keys.find((each) => hasCursor(each, selection)) : undefined;
+  const cursorKey = keys.find((each) => hasCursor(each, selection));
   const key = cursorKey ?? keys[0];
   if (key === undefined) {
     const reason =
@@ -42,17 +36,15 @@ export function listDrafts(parts: TableParts, hasClauses: boolean): Drafts {
   const all = [...after, ...filters.slice(0, FILTERS_MAX)];
   const by = key.map(({ name: column }) => column).join(', ');
   const draft = { name, wave: 0, result: fields, reads };
-  const select = lines(selectLine(list), ...from, ...where(all, hasClauses));
-  const params = all.map(({ param, condition }) =>
-    hasClauses && condition !== undefined ? { ...param, filter: condition } : param,
-  );
+  const where = all.length === 0 ? [] : [`where ${PLACE_OF_FILTERS}`];
+  const select = lines(selectLine(list), ...from, ...where);
   if (cursorKey === undefined) {
     return [
       {
         ...draft,
         description: sentences(`Rows of ${table.name} in pages, by ${by}`, table),
         sql: lines(select, `order by ${key.map(({ sql }) => `t.${sql}`).join(', ')}`, 'limit :limit'),
-        params: [...params, LIMIT],
+        params: [...all, LIMIT],
       },
     ];
   }
@@ -64,7 +56,7 @@ export function listDrafts(parts: TableParts, hasClauses: boolean): Drafts {
       ...draft,
       description: sentences(`Rows of ${table.name} in pages, by ${order}`, table),
       sql: select,
-      params,
+      params: all,
       ...(isOnly ? {} : { sort }),
       paging: key.map((column) => selection.fieldOf.get(column)?.name ?? column.name),
     },
@@ -79,23 +71,18 @@ function hasCursor(key: readonly CatalogColumn[], { fieldOf }: Selection): boole
 }
 
 /** Parameters with the key of the last row of the page before; the first has the condition. */
-function afterKey(key: readonly CatalogColumn[], giveName: (wanted: string) => string): readonly Filter[] {
+function afterKey(
+  key: readonly CatalogColumn[],
+  giveName: (wanted: string) => string,
+): readonly ProposedParam[] {
   const params = key.map((column) => ({
     ...paramFor(key.length === 1 ? 'after' : giveName(`after_${slugOf(column.name)}`), column, false),
     description: `The last ${column.name} of the page before`,
   }));
   const columns = key.map(({ sql }) => `t.${sql}`).join(', ');
   const values = params.map(({ name }) => `:${name}`).join(', ');
-  const condition = key.length === 1 ? `${columns} > ${values}` : `(${columns}) > (${values})`;
-  return params.map((param, at) => (at === 0 ? { param, condition } : { param }));
-}
-
-function where(filters: readonly Filter[], hasClauses: boolean): readonly string[] {
-  const optional = filters.flatMap(({ param, condition }) =>
-    condition === undefined ? [] : [`(:${param.name} is null or ${condition})`],
-  );
-  if (optional.length === 0) return [];
-  return [hasClauses ? `where ${PLACE_OF_FILTERS}` : `where ${optional.join('\n  and ')}`];
+  const filter = key.length === 1 ? `${columns} > ${values}` : `(${columns}) > (${values})`;
+  return params.map((param, at) => (at === 0 ? { ...param, filter } : param));
 }
 
 function filterColumns(
@@ -111,12 +98,14 @@ function filterColumns(
     .slice(0, FILTERED_COLUMNS_MAX);
 }
 
-function filtersFor(column: CatalogColumn, giveName: (wanted: string) => string): readonly Filter[] {
-  const filter = (suffix: string, operator: string, description?: string): Filter => {
+function filtersFor(column: CatalogColumn, giveName: (wanted: string) => string): readonly ProposedParam[] {
+  const filter = (suffix: string, operator: string, description?: string): ProposedParam => {
     const name = giveName(`${paramNameOf(column)}${suffix}`);
-    const param = paramFor(name, column, false);
-    const condition = `t.${column.sql} ${operator} :${name}`;
-    return { param: description === undefined ? param : { ...param, description }, condition };
+    return {
+      ...paramFor(name, column, false),
+      ...(description === undefined ? {} : { description }),
+      filter: `t.${column.sql} ${operator} :${name}`,
+    };
   };
   if (column.kind !== 'date' && column.kind !== 'datetime') return [filter('', '=')];
   return [

@@ -87,6 +87,8 @@ function columnOf(
       ? {}
       : { labels: labels.map((label) => label.slice(1, -1).replaceAll("''", "'")) }),
     nullable: isNullable !== false,
+    // An ENUM is compared with others by its text, not by its order.
+    ...(String(type).startsWith('ENUM(') ? { hasNoCursor: true } : {}),
     ...commentOf(comment),
   };
 }

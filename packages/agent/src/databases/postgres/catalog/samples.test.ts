@@ -8,7 +8,7 @@ import { composeFiles } from '../../../proposals/compose-files.ts';
 import type { Proposal } from '../../../proposals/model.ts';
 import { propose } from '../../../proposals/propose.ts';
 import { callOf, configOf, openPostgres, textOfRows, type TestedDatabase } from '../capability.fixture.ts';
-import { walk } from '../clauses/clauses.fixture.ts';
+import { walk } from '../../conformance/lists.testing.ts';
 import { createPool } from '../connect.ts';
 import { pagingWarnings } from '../verify/clauses/paging-warnings.ts';
 import type { Capability } from '../../../capabilities/model.ts';
@@ -40,7 +40,6 @@ async function proposeFor(database: TestDatabase, account: string, max = 1000): 
     included: () => false,
     max,
     contains: catalogSource.contains,
-    hasClauses: true,
   });
   const { files, statements } = composeFiles({
     source: catalogSource,

@@ -1,6 +1,7 @@
 import { mayFallAway } from '../../../../capabilities/clauses.ts';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { filtersOf, plainCapabilities, plainCapability } from '../../../clauses/compose.ts';
+import { QUERY_NAME } from '../../../clauses/statement-source.ts';
 import type { ClauseAdvice } from '../../../driver/driver.ts';
 import type { SessionPool } from '../../pool/session-pool.ts';
 import { conjuncts } from '../one-row.ts';
@@ -8,7 +9,7 @@ import { explain, step } from '../plan-statement.ts';
 import { readableStatements } from '../statement/readable-statements.ts';
 import { castParameter, inside, isNode, listIn, walk, type TreeNode } from '../statement/tree.ts';
 import { filterableSelects } from './read-clauses.ts';
-import { hasNullsFirst, mayBeNull, orderByOf, QUERY_NAME } from './sort-orders.ts';
+import { hasNullsFirst, mayBeNull, orderByOf } from './sort-orders.ts';
 
 type Plan = Readonly<Record<string, unknown>>;
 
