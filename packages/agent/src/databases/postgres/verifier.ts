@@ -1,6 +1,7 @@
 import type { Fault } from '../../capabilities/fault.ts';
 import type { Verifier } from '../driver/driver.ts';
 import { plainCapabilities, unordered } from '../clauses/compose.ts';
+import { nullableSorts } from '../clauses/nullable-sorts.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
 import type { PostgresConfig } from './config/config.ts';
 import type { PreparedQuery } from './execute/prepared-query.ts';
@@ -16,8 +17,9 @@ import { runOwnStatements } from './execute/own-statements.ts';
 import type { SessionPool } from './pool/session-pool.ts';
 import { unorderedStatements } from './verify/unordered-statements.ts';
 import { viewWarnings } from './verify/view-warnings.ts';
-import { nullableSorts, optionalFilters, slowSorts } from './verify/clauses/clause-advice.ts';
+import { optionalFilters, slowSorts } from './verify/clauses/clause-advice.ts';
 import { pagingWarnings } from './verify/clauses/paging-warnings.ts';
+import { hasNullsFirst } from './verify/clauses/sort-orders.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 import { constantKeyWarnings, rowCountWarnings } from './verify/parameter-warnings.ts';
 
@@ -30,7 +32,7 @@ export const verifier: Verifier = {
   findUnordered: (capabilities) => unorderedStatements(unordered(capabilities)),
   findClauseAdvice: async (capabilities) => [
     ...(await optionalFilters(capabilities)),
-    ...nullableSorts(capabilities),
+    ...nullableSorts(capabilities, hasNullsFirst),
   ],
   open(config: PostgresConfig) {
     const pool = createPool(config);

@@ -1,5 +1,6 @@
 import { mayFallAway } from '../../../../capabilities/clauses.ts';
 import type { Capability } from '../../../../capabilities/model.ts';
+import { nullableSorts } from '../../../clauses/nullable-sorts.ts';
 import { filtersOf, plainCapabilities, plainCapability } from '../../../clauses/compose.ts';
 import { QUERY_NAME } from '../../../clauses/statement-source.ts';
 import type { ClauseAdvice } from '../../../driver/driver.ts';
@@ -9,7 +10,7 @@ import { explain, step } from '../plan-statement.ts';
 import { readableStatements } from '../statement/readable-statements.ts';
 import { castParameter, inside, isNode, listIn, walk, type TreeNode } from '../statement/tree.ts';
 import { filterableSelects } from './read-clauses.ts';
-import { hasNullsFirst, mayBeNull, orderByOf } from './sort-orders.ts';
+import { hasNullsFirst, orderByOf } from './sort-orders.ts';
 
 type Plan = Readonly<Record<string, unknown>>;
 
@@ -63,19 +64,6 @@ function names(condition: TreeNode, number: number | undefined): boolean {
   return isNamed;
 }
 
-/** Orders of pages that begin with a field whose nulls come last: no bound of an index is where a page begins. */
-export function nullableSorts(capabilities: readonly Capability[]): readonly ClauseAdvice[] {
-  return capabilities.flatMap((capability) => {
-    const { name, clauses } = capability;
-    if (clauses?.hasPages !== true) return [];
-    return clauses.orders.flatMap(({ name: order, terms: [first] }): readonly ClauseAdvice[] =>
-      first === undefined || hasNullsFirst(first) || !mayBeNull(capability, first)
-        ? []
-        : [{ kind: 'nullable_sort', capability: name, order, field: first.field }],
-    );
-  });
-}
-
 /** Orders that read many rows for a page, by the plan of the first page without the filters that may fall away. */
 export async function slowSorts(
   pool: SessionPool,
@@ -94,7 +82,7 @@ export async function slowSorts(
     const { name } = plain;
     const capability = byName.get(name);
     if (capability === undefined) continue;
-    const nullable = nullableSorts([capability]);
+    const nullable = nullableSorts([capability], hasNullsFirst);
     for (const { name: order, terms } of capability.clauses?.orders ?? []) {
       const page = `select * from (\n${read.rewritten.text}\n) ${QUERY_NAME} order by ${orderByOf(terms)} limit ${capability.limits.maxRows + 1}`;
       const planned = await step(pool, plain, explain(page, read.template.params.length, 'format json'));

@@ -114,7 +114,7 @@ export function hasNullsFirst({ nulls, isDescending }: SortTerm): boolean {
   return nulls === undefined ? isDescending : nulls === 'first';
 }
 
-export function mayBeNull({ result }: Pick<Capability, 'result'>, { field }: SortTerm): boolean {
+function mayBeNull({ result }: Pick<Capability, 'result'>, { field }: SortTerm): boolean {
   return result.find(({ name }) => name === field)?.nullable !== false;
 }
 
