@@ -35,21 +35,20 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     };
   }
 
-  /** Each walk by `thing`, both ways, on pages of several lengths, is the whole list. */
-  async function expectWhole(sql: string): Promise<void> {
+  /** The walks by `thing`, both ways, on pages of several lengths, that are not the whole list. */
+  async function brokenWalks(sql: string): Promise<readonly unknown[]> {
+    const broken: unknown[] = [];
     for (const sort of ['thing', 'thing desc']) {
       const whole = capabilityOfSpec(listOf(sql, sort, 1000));
       const { list } = await ask(await tested.prepare(whole), whole);
       expect(list.length).toBeGreaterThan(10);
       for (const maxRows of [1, 3, 7]) {
         const capability = capabilityOfSpec(listOf(sql, sort, maxRows));
-        expect([sql, sort, await walk(await tested.prepare(capability), capability)]).toEqual([
-          sql,
-          sort,
-          list,
-        ]);
+        const walked = await walk(await tested.prepare(capability), capability);
+        if (JSON.stringify(walked) !== JSON.stringify(list)) broken.push([sql, sort, maxRows, walked]);
       }
     }
+    return broken;
   }
 
   test('by texts of each collation, which hold different texts for equal', async () => {
@@ -70,9 +69,11 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
       await execute(`create table words_${at} (id int primary key, thing varchar(30) character set ${set} collate ${collation});
         insert into words_${at} values ${words.map((word, index) => `(${index}, '${word}')`).join(', ')},
         ${words.map((word, index) => `(${index + 100}, '${word}')`).join(', ')}, (200, null), (201, null)`);
-      await expectWhole(`select id, thing from words_${at}`);
-      await expectWhole(`select id, upper(thing) as thing from words_${at}`);
-      await expectWhole(`select max(id) as id, thing from words_${at} group by thing, id div 3`);
+      expect(await brokenWalks(`select id, thing from words_${at}`)).toEqual([]);
+      expect(await brokenWalks(`select id, upper(thing) as thing from words_${at}`)).toEqual([]);
+      expect(
+        await brokenWalks(`select max(id) as id, thing from words_${at} group by thing, id div 3`),
+      ).toEqual([]);
     }
   });
 
@@ -81,17 +82,23 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
       insert into parts (id, kind, n) with recursive n (i) as (select 1 union all select i + 1 from n where i < 40)
         select i, elt(1 + i % 3, 'z', 'a', 'm'), i % 7 from n;
       create view kinds as select id, concat(kind, '') as thing from parts union all select -id, concat(kind, n) from parts`);
-    await expectWhole('select id, thing from kinds');
-    await expectWhole('select id, concat(kind) as thing from parts');
-    await expectWhole('select id, made as thing from parts');
-    await expectWhole(
-      "select id, case when n > 3 then 'x' when n > 1 then concat('y', kind) end as thing from parts",
-    );
-    await expectWhole("select id, 'same' as thing from parts");
-    await expectWhole('select id, n / 3 as thing from parts');
-    await expectWhole("select id, date_add('2024-01-31', interval n month) as thing from parts");
-    await expectWhole('select id, kind = 1 as thing from parts');
-    await expectWhole('select id, json_unquote(json_extract(\'{"a":"b"}\', \'$.a\')) as thing from parts');
+    expect(await brokenWalks('select id, thing from kinds')).toEqual([]);
+    expect(await brokenWalks('select id, concat(kind) as thing from parts')).toEqual([]);
+    expect(await brokenWalks('select id, made as thing from parts')).toEqual([]);
+    expect(
+      await brokenWalks(
+        "select id, case when n > 3 then 'x' when n > 1 then concat('y', kind) end as thing from parts",
+      ),
+    ).toEqual([]);
+    expect(await brokenWalks("select id, 'same' as thing from parts")).toEqual([]);
+    expect(await brokenWalks('select id, n / 3 as thing from parts')).toEqual([]);
+    expect(
+      await brokenWalks("select id, date_add('2024-01-31', interval n month) as thing from parts"),
+    ).toEqual([]);
+    expect(await brokenWalks('select id, kind = 1 as thing from parts')).toEqual([]);
+    expect(
+      await brokenWalks('select id, json_unquote(json_extract(\'{"a":"b"}\', \'$.a\')) as thing from parts'),
+    ).toEqual([]);
   });
 
   test.runIf(isMariaDb)('by types that only MariaDB has', async () => {
@@ -103,7 +110,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
       const spec = listOf(`select id, ${column} as thing from owned`, 'thing', 5);
       const { faults } = await tested.verifier.verify([capabilityOfSpec(spec)]);
       // Refused, or exact.
-      if (faults.length === 0) await expectWhole(spec.sql);
+      if (faults.length === 0) expect(await brokenWalks(spec.sql)).toEqual([]);
       else expect(faults[0]?.message).toContain('whose type no cursor keeps');
     }
   });
@@ -117,8 +124,8 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
       const capability = capabilityOfSpec(listOf('select id, thing from stories', 'thing', maxRows));
       try {
         const rows = await walk(await tested.prepare(capability), capability);
-        expect(rows.map(({ id }) => id).toSorted()).toEqual(
-          Array.from({ length: 60 }, (_, at) => at + 1).toSorted(),
+        expect(rows.map(({ id }) => Number(id)).toSorted((a, b) => a - b)).toEqual(
+          Array.from({ length: 60 }, (_, at) => at + 1),
         );
       } catch (error) {
         failed += 1;
@@ -127,7 +134,7 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
       }
     }
     expect(failed).toBeGreaterThan(0);
-    await expectWhole('select id, left(thing, 100) as thing from stories');
+    expect(await brokenWalks('select id, left(thing, 100) as thing from stories')).toEqual([]);
   });
 
   test('an index of the order gives a page, and those after it', async () => {
