@@ -157,6 +157,11 @@ test('`try --sql` prints the statement alone and runs nothing; `--explain` runs 
     code: 2,
     stdout: '',
   });
+  const first = await agent('try', 'list_invoices', '--json');
+  const { next, rows } = JSON.parse(first.stdout);
+  expect(rows).toHaveLength(30);
+  const second = await agent('try', 'list_invoices', '-p', `cursor=${next.cursor}`);
+  expect(second.stdout).toContain('next page: the same command with --param cursor=');
   const explained = await agent('try', 'list_invoices', '-p', 'customer=3', '--explain', '--json');
   expect(JSON.parse(explained.stdout)).toMatchObject({ ok: true });
 });

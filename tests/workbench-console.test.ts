@@ -31,6 +31,12 @@ const FILM = `  get_film:
   films:
     sql: SELECT title FROM film
     result: { title: { type: string } }
+  sorted_films:
+    sql: SELECT id, title FROM film WHERE {filters}
+    params: { part: { type: string, filter: "strpos(title, :part) > 0" } }
+    sort: { by_title: title nulls last, newest: id desc }
+    paging: id
+    result: { id: { type: integer, nullable: false }, title: { type: string } }
 `;
 
 let database: TestDatabase;
@@ -97,7 +103,7 @@ describe('with a gateway', () => {
       accepted: true,
       url: bench.first['url'],
       faults: [],
-      capabilities: [{ name: 'get_film', line: 6 }, { name: 'films' }],
+      capabilities: [{ name: 'get_film', line: 6 }, { name: 'films' }, { name: 'sorted_films' }],
     });
     await expect
       .poll(async () => (await fileShown()).lint)
@@ -116,6 +122,13 @@ describe('with a gateway', () => {
     await expect
       .poll(async () => (await shown('get_film')).plan?.join('\n'))
       .toMatch(/Index Scan using film_pkey on (?:public\.)?film/);
+    expect(await shown('sorted_films')).toMatchObject({
+      params: [{ name: 'part', filter: 'strpos(title, :part) > 0' }, { name: 'sort' }, { name: 'cursor' }],
+      orders: { by_title: 'title asc nulls last, id asc', newest: 'id desc' },
+    });
+    await expect
+      .poll(async () => (await shown('sorted_films')).plan?.join('\n'))
+      .toMatch(/Sort Key: film\.title, film\.id[^]*Filter: \(strpos\(title, \$1\) > 0\)/);
     const none = await ask(`${origin}/console/data/author?name=constructor`, { apiKey: token });
     expect([none.status, none.json]).toMatchObject([404, { error: { code: 'GATEWAY_NOT_FOUND' } }]);
   });
@@ -220,7 +233,10 @@ describe('without a gateway', () => {
     try {
       expect((await ask(`${origin}/console/`)).text).toContain('data-mode="author-alone"');
       const file = await fileShown();
-      expect(file).toMatchObject({ accepted: true, capabilities: [{ name: 'get_film' }, { name: 'films' }] });
+      expect(file).toMatchObject({
+        accepted: true,
+        capabilities: [{ name: 'get_film' }, { name: 'films' }, { name: 'sorted_films' }],
+      });
       expect(file.url).toBe(undefined);
       expect((await ask(`${origin}/console/data/overview`, { apiKey: token })).status).toBe(404);
     } finally {

@@ -5,6 +5,9 @@ export type Sent = { readonly kind: 'absent' | 'null' } | { readonly kind: 'valu
 
 export type Inputs = Readonly<Record<string, Sent>>;
 
+/** What an answer that was cut says in `next`: the parameters with which the same call goes on. */
+export type Next = Readonly<Record<string, unknown>>;
+
 export function initialInputs(params: readonly Param[], example: Readonly<Record<string, unknown>>): Inputs {
   return Object.fromEntries(
     params.map(({ name, isRequired }): [string, Sent] => {
@@ -18,15 +21,21 @@ export function initialInputs(params: readonly Param[], example: Readonly<Record
   );
 }
 
-/** The body of a call as JSON. Numbers stay as they are written: JavaScript would round long ones. */
-export function bodyOf(params: readonly Param[], inputs: Inputs): string {
+/**
+ * The body of a call as JSON; `next` goes before the inputs. Numbers stay as they are written: JavaScript would round long
+ * ones.
+ */
+export function bodyOf(params: readonly Param[], inputs: Inputs, next: Next = {}): string {
   const fields = params.flatMap(({ name, type }) => {
     const sent = inputs[name];
-    if (sent === undefined || sent.kind === 'absent') return [];
+    if (sent === undefined || sent.kind === 'absent' || Object.hasOwn(next, name)) return [];
     const value = sent.kind === 'value' ? jsonOf(type, sent.text) : 'null';
     return [`${JSON.stringify(name)}:${value}`];
   });
-  return `{${fields.join(',')}}`;
+  const more = Object.entries(next).map(
+    ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`,
+  );
+  return `{${[...fields, ...more].join(',')}}`;
 }
 
 /** Invalid JSON is sent as text, so that the answer says what is wrong with it. */

@@ -194,6 +194,8 @@ export interface AuthoredCapability {
   readonly sql: string;
   readonly sql_line: number;
   readonly params: readonly AuthoredParam[];
+  /** What callers choose among by `sort`, each with its fields, which those of `paging` end. */
+  readonly orders?: Readonly<Record<string, string>> | undefined;
   readonly result: readonly AuthoredField[];
   readonly limits: Readonly<Record<string, number | string>>;
   /** How the database means to run it, for any parameters; undefined while it is not known. */
@@ -209,6 +211,8 @@ export interface AuthoredParam {
   readonly description?: string | undefined;
   /** What of the caller gives its value. */
   readonly from?: string | undefined;
+  /** The condition that stands in the statement for it. */
+  readonly filter?: string | undefined;
   /** With the words of JSON Schema. */
   readonly schema: Readonly<Record<string, unknown>>;
 }

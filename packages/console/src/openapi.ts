@@ -23,6 +23,7 @@ interface ParamSchema {
   readonly format?: string;
   readonly enum?: readonly unknown[];
   readonly default?: unknown;
+  readonly maxLength?: number;
 }
 
 export interface Capability {
@@ -44,6 +45,8 @@ export interface Param {
 }
 
 const BYTES_PER_TOKEN = 4;
+/** By its name and length a parameter is known that `paging` of the capability file has made. */
+const CURSOR = { name: 'cursor', maxLength: 8192 };
 
 export function capabilitiesOf({ paths }: OpenApi): readonly Capability[] {
   return Object.entries(paths).flatMap(([path, { post }]) => {
@@ -51,10 +54,12 @@ export function capabilitiesOf({ paths }: OpenApi): readonly Capability[] {
     const { operationId: name, description = '', requestBody } = post;
     const { schema } = requestBody.content['application/json'];
     const { properties = {}, required = [], examples = [] } = schema;
-    const params = Object.entries(properties).map(([param, rules]): Param => {
+    const params = Object.entries(properties).flatMap(([param, rules]): readonly Param[] => {
+      // Nobody types it: the button for the next page sends it.
+      if (param === CURSOR.name && rules.maxLength === CURSOR.maxLength) return [];
       const types = typeof rules.type === 'string' ? [rules.type] : rules.type;
       const type = types.find((candidate) => candidate !== 'null') ?? 'string';
-      return { name: param, isRequired: required.includes(param), type, schema: rules };
+      return [{ name: param, isRequired: required.includes(param), type, schema: rules }];
     });
     const tokens = Math.ceil(
       (name.length + description.length + JSON.stringify(schema).length) / BYTES_PER_TOKEN,

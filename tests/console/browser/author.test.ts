@@ -13,6 +13,12 @@ const FILM = `  get_film:
     result: { id: { type: integer }, title: { type: string, description: ${JSON.stringify(HOSTILE)} } }
     examples: [{ params: { id: 1 }, expect: { rows: [{ title: ${JSON.stringify(HOSTILE)} }] } }]
   films: { sql: SELECT title FROM film, result: { title: { type: string } } }
+  sorted_films:
+    sql: SELECT id, title FROM film WHERE {filters}
+    params: { part: { type: string, filter: ${JSON.stringify(`strpos(title, :part) > 0 and title <> '${HOSTILE.replaceAll("'", '')}'`)} } }
+    sort: { by_title: title, newest: id desc }
+    paging: id
+    result: { id: { type: integer, nullable: false }, title: { type: string } }
 `;
 
 let browser: Browser;
@@ -58,6 +64,11 @@ describe.skipIf(CHROMIUM === undefined).each([400, 1280])('the page of authors a
     await expectSound(page);
     await save(FILM);
     await page.getByText('accepted and served').waitFor();
+    await page.getByLabel('Name').selectOption('sorted_films');
+    await page.getByText('by_title: title asc, id asc').waitFor();
+    await page.getByText('filter strpos(title, :part) > 0').waitFor();
+    await page.getByText('Plan, with all filters, in the first order').waitFor();
+    await expectSound(page);
     expect(await page.evaluate('globalThis.broken')).toBe(undefined);
     expect(await page.locator('main img, main script').count()).toBe(0);
     expect(new URL(page.url()).hash).not.toContain('token');

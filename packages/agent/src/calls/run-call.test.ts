@@ -357,6 +357,16 @@ test.each<[DatabaseErrorKind, string]>([
   expect(concurrencyLimit.running).toBe(0);
 });
 
+test('two equal rows at the end of a page fail the call, and the log says what they are equal in', async () => {
+  const outcome = await run(() => Promise.reject(new DatabaseError('tied', 'issued_on, total')));
+  expect(outcome).toMatchObject({ kind: 'error', code: 'AGENT_QUERY_FAILED' });
+  expect(JSON.stringify(outcome)).not.toContain('issued_on');
+  expect(events).toMatchObject([
+    { event: 'paging_tie', fields: 'issued_on, total' },
+    { detail: 'the rows on both sides of the end of a page are equal in issued_on, total' },
+  ]);
+});
+
 test('a fault of our own fails the call and nothing else', async () => {
   const fault = (): never => {
     throw new TypeError(`${SECRET}\n    at value (here)`, { cause: SECRET });

@@ -265,7 +265,9 @@ const CODES: Readonly<
 function queryFailed(error: unknown, caller?: Caller): Ended {
   if (!(error instanceof DatabaseError))
     return { outcome: failed('AGENT_QUERY_FAILED'), detail: unexpected(error), caller };
-  const { kind, advice, message: detail } = error;
+  const { kind, advice, message } = error;
+  const detail =
+    kind === 'tied' ? `the rows on both sides of the end of a page are equal in ${message}` : message;
   if (kind === 'invalid_principal') return principalRefused(detail, caller, false);
   const outcome =
     kind === 'invalid_params' ? failed('AGENT_INVALID_PARAMS', false, advice) : failed(CODES[kind]);

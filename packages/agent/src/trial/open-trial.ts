@@ -25,6 +25,8 @@ export type Answer =
       readonly rows: Uint8Array;
       readonly count: number;
       readonly truncated: boolean;
+      /** By which a call goes on after the last row. */
+      readonly cursor?: string;
     }
   | {
       readonly kind: 'error';
@@ -114,8 +116,9 @@ export async function openTrial(
         return { kind: 'error', code, message, ...(detail === undefined ? {} : { detail }), durationMs };
       }
       outcome.release();
-      const { rows, count, truncated } = outcome;
-      return { kind: 'rows', rows, count, truncated, durationMs };
+      const { rows, count, truncated, cursor } = outcome;
+      const next = cursor === undefined ? {} : { cursor };
+      return { kind: 'rows', rows, count, truncated, ...next, durationMs };
     },
     close: () => closeAll(opened),
   };

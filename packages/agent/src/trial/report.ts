@@ -52,7 +52,7 @@ export function textReport({ stdout, stderr }: ReportPlace): TryReport {
       say(...planLines(planOf(outcome.rows), details));
       return;
     }
-    const { rows, count, truncated } = outcome;
+    const { rows, count, truncated, cursor } = outcome;
     const fields = capability.result.map(({ name }) => name);
     const size = `${counted(rows.length, 'byte', 'bytes')}, some ${counted(tokensOf(rows), 'token', 'tokens')}`;
     // One by one: a function takes some 100,000 arguments.
@@ -63,6 +63,7 @@ export function textReport({ stdout, stderr }: ReportPlace): TryReport {
       say(
         `truncated: there are more rows than max_rows (${maxRows}) and max_bytes (${maxBytes}) let through`,
       );
+    if (cursor !== undefined) say(`next page: the same command with --param cursor=${cursor}`);
   };
 }
 
@@ -81,14 +82,15 @@ export function jsonReport({ capability, stdout }: ReportPlace): TryReport {
       write({ error: { code, message }, ...more });
       return;
     }
-    const { rows, count, truncated } = outcome;
+    const { rows, count, truncated, cursor } = outcome;
     if (isPlan) {
       const { findings, ...plan } = planOf(rows);
       if (stdout.isTTY === true) write({ findings, plan });
       else write({ findings: findings.map(({ kind, message }) => ({ kind, message })) });
       return;
     }
-    const figures = { ...common, count, truncated, bytes: rows.length, tokens: tokensOf(rows) };
+    const next = cursor === undefined ? {} : { next: { cursor } };
+    const figures = { ...common, count, truncated, ...next, bytes: rows.length, tokens: tokensOf(rows) };
     // The rows stay as they are: a JavaScript number does not hold each of theirs.
     stdout.write(`${JSON.stringify(figures).slice(0, -1)},"rows":${Buffer.from(rows).toString()}}\n`);
   };

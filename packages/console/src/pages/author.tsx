@@ -120,7 +120,8 @@ function Details({ name }: { readonly name: string }): JSX.Element {
 }
 
 function Authored(data: AuthoredCapability): JSX.Element {
-  const { name, params, result, limits, plan, examples } = data;
+  const { name, params, orders, result, limits, plan, examples } = data;
+  const isAssembled = orders !== undefined || params.some(({ filter }) => filter !== undefined);
   return (
     <>
       <p dir="auto">{data.description === '' ? 'It has no description.' : data.description}</p>
@@ -130,7 +131,7 @@ function Authored(data: AuthoredCapability): JSX.Element {
       </p>
       <Text title={`SQL, line ${data.sql_line}`} text={data.sql} />
       <Text
-        title="Plan, for any parameters"
+        title={isAssembled ? 'Plan, with all filters, in the first order' : 'Plan, for any parameters'}
         text={plan?.join('\n') ?? data.plan_problem ?? 'not yet known'}
       />
       {params.length > 0 && (
@@ -140,10 +141,22 @@ function Authored(data: AuthoredCapability): JSX.Element {
             param.name,
             param.required ? 'required' : 'may be left out',
             JSON.stringify(param.schema),
-            [param.from === undefined ? '' : `from ${param.from}`, param.description ?? '']
+            [
+              param.from === undefined ? '' : `from ${param.from}`,
+              param.filter === undefined ? '' : `filter ${param.filter}`,
+              param.description ?? '',
+            ]
               .filter((part) => part !== '')
               .join(': '),
           ])}
+        />
+      )}
+      {orders !== undefined && (
+        <Text
+          title="Orders"
+          text={Object.entries(orders)
+            .map((order) => order.join(': '))
+            .join('\n')}
         />
       )}
       <Fields

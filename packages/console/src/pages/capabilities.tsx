@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { base } from '../base.ts';
-import { bodyOf, initialInputs } from '../body.ts';
+import { bodyOf, initialInputs, type Inputs, type Next } from '../body.ts';
 import { capabilitiesOf, type Capability, type OpenApi } from '../openapi.ts';
 import { Copied } from '../parts/copied.tsx';
 import { KeyForm } from '../parts/key-form.tsx';
 import { NameChoice } from '../parts/name-choice.tsx';
 import { Notice } from '../parts/fresh.tsx';
 import { ParamField } from '../parts/param-field.tsx';
-import { Result, type Outcome } from '../parts/result.tsx';
+import { Result, type Outcome, type Page } from '../parts/result.tsx';
 import { apiKey, headersFor, isOperator } from '../session.ts';
 import { snippets } from '../snippets.ts';
 
@@ -78,6 +78,11 @@ export function CapabilitiesPage(): JSX.Element {
   );
 }
 
+/** What is shown of a call, with the arguments that its pages share. */
+interface Shown extends Page {
+  readonly inputs: Inputs;
+}
+
 function CallForm({
   capability,
   url,
@@ -87,14 +92,27 @@ function CallForm({
 }): JSX.Element {
   const { path, params, description, tokens, example } = capability;
   const [inputs, setInputs] = useState(() => initialInputs(params, example));
-  const [outcome, setOutcome] = useState<Outcome>();
+  const [shown, setShown] = useState<Shown>();
   const [isRunning, setIsRunning] = useState(false);
 
-  async function run(event: SubmitEvent): Promise<void> {
-    event.preventDefault();
+  async function run(): Promise<void> {
     if (isRunning) return;
     setIsRunning(true);
-    setOutcome(await call(path, bodyOf(params, inputs)));
+    setShown({ inputs, number: 1, outcome: await call(path, bodyOf(params, inputs)) });
+    setIsRunning(false);
+  }
+
+  /** With the arguments of the rows that are shown, whatever the form says by now. */
+  async function turn(from: Shown, number: number, next?: Next): Promise<void> {
+    if (isRunning) return;
+    setIsRunning(true);
+    setShown({ ...from, missed: undefined });
+    const outcome = await call(path, bodyOf(params, from.inputs, next));
+    setShown(
+      outcome.status === 200
+        ? { inputs: from.inputs, number, outcome }
+        : { ...from, missed: { number, outcome } },
+    );
     setIsRunning(false);
   }
 
@@ -102,7 +120,13 @@ function CallForm({
     <>
       <p dir="auto">{description}</p>
       <p class="muted">Some {tokens} tokens to a model.</p>
-      <form class="panel" onSubmit={(event) => void run(event)}>
+      <form
+        class="panel"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run();
+        }}
+      >
         {params.map((param) => (
           <ParamField
             key={param.name}
@@ -116,7 +140,9 @@ function CallForm({
           Run
         </button>
       </form>
-      {outcome !== undefined && <Result {...outcome} />}
+      {shown !== undefined && (
+        <Result {...shown} isRunning={isRunning} onTurn={(number, next) => void turn(shown, number, next)} />
+      )}
       <Copied texts={snippets(url, path, bodyOf(params, inputs))} />
     </>
   );

@@ -31,7 +31,7 @@ export function ParamField({ param, sent, onSent }: Props): JSX.Element {
           value={sent.kind}
           onChange={({ currentTarget }) => {
             const kind = currentTarget.value;
-            if (kind === 'value') onSent({ kind, text: '' });
+            if (kind === 'value') onSent({ kind, text: defaultOf(schema) });
             else onSent({ kind: kind === 'null' ? 'null' : 'absent' });
           }}
         >
@@ -59,11 +59,14 @@ function Value({ id, param, sent, onSent }: Props & { readonly id: string }): JS
   const take = (text: string): void => onSent({ kind: 'value', text });
   const choices = type === 'boolean' ? [true, false] : schema.enum?.filter((choice) => choice !== null);
   if (choices !== undefined) {
+    const value = sent.kind === 'absent' ? defaultOf(schema) : common.value;
     return (
-      <select {...common} onChange={({ currentTarget }) => take(currentTarget.value)}>
-        <option value="" disabled>
-          {isRequired ? 'choose' : ''}
-        </option>
+      <select {...common} value={value} onChange={({ currentTarget }) => take(currentTarget.value)}>
+        {value === '' && (
+          <option value="" disabled>
+            {isRequired ? 'choose' : ''}
+          </option>
+        )}
         {choices.map((choice) => (
           <option key={textOf(choice)} value={textOf(choice)}>
             {textOf(choice)}
@@ -88,6 +91,10 @@ function Value({ id, param, sent, onSent }: Props & { readonly id: string }): JS
       onInput={({ currentTarget }) => take(currentTarget.value)}
     />
   );
+}
+
+function defaultOf({ default: value }: Param['schema']): string {
+  return value === undefined || value === null ? '' : textOf(value);
 }
 
 function textOf(choice: unknown): string {

@@ -74,28 +74,6 @@ describe('filters', () => {
     expect(faultsOf({ sql: PLACE, params: params(', default: false') })).toEqual([]);
     expect(faultsOf({ sql: PLACE, params: params('') })).toHaveLength(1);
   });
-
-  test('on an engine that assembles no statements each key is a fault', () => {
-    const parts = {
-      sql: PLACE,
-      params: '{ p: { type: integer, filter: "id = :p" } }',
-      rest: '    sort: { a: id }\n    paging: id',
-      database: '{ driver: duckdb, file: a.duckdb }',
-    };
-    expect(faultsOf(parts)).toEqual(
-      ['params.p.filter', 'sort', 'paging'].map(
-        (key) => `capabilities.list.${key}: is not available with \`driver: duckdb\`: remove it`,
-      ),
-    );
-    expect(
-      faultsOf({
-        ...parts,
-        params: '{ p: { type: integer } }',
-        sql: 'select :p as id',
-        rest: '    paging: { p: id }',
-      }),
-    ).toEqual([]);
-  });
 });
 
 describe('sort and paging', () => {

@@ -1,9 +1,6 @@
 import { nearestWithin } from '@svc/edge';
 import { CURSOR_PARAM, parseTerms, PLACE_OF_FILTERS, SORT_PARAM } from '../../capabilities/clauses.ts';
 import { isRecord } from '../../capabilities/is-record.ts';
-import { sectionOf } from '../../capabilities/database-names.ts';
-import { driverOf } from '../../databases/drivers.ts';
-import { databaseNamesOf, driverNameOf } from '../driver-of-file.ts';
 import type { FaultLog } from '../fault-log.ts';
 import { valueAt, type Path } from '../path.ts';
 
@@ -14,30 +11,9 @@ const UNORDERED: ReadonlySet<unknown> = new Set(['array', 'object']);
 
 /** Checks what a schema cannot express of `filter`, `sort`, and `paging` by fields. Their SQL is for the database. */
 export function checkClauses(root: unknown, capability: Path, faults: FaultLog): void {
-  checkDriver(root, capability, faults);
   checkFilters(root, capability, faults);
   checkOrders(root, capability, faults);
   checkPages(root, capability, faults);
-}
-
-/** Refused where the engine cannot do it. */
-function checkDriver(root: unknown, capability: Path, faults: FaultLog): void {
-  const names = databaseNamesOf(root);
-  const chosen = valueAt(root, [...capability, 'database']) ?? valueAt(root, ['defaults', 'database']);
-  const name = typeof chosen === 'string' ? chosen : names[0];
-  if (name === undefined || !names.includes(name)) return;
-  const driver = driverNameOf(root, sectionOf(name));
-  if (driverOf(driver).hasClauses === true) return;
-  const params = valueAt(root, [...capability, 'params']);
-  const paging = valueAt(root, [...capability, 'paging']);
-  const keys = [
-    ...Object.keys(isRecord(params) ? params : {}).map((param) => ['params', param, 'filter']),
-    ['sort'],
-    ...(isRecord(paging) ? [] : [['paging']]),
-  ];
-  for (const key of keys)
-    if (valueAt(root, [...capability, ...key]) !== undefined)
-      faults.addForKey([...capability, ...key], `is not available with \`driver: ${driver}\`: remove it`);
 }
 
 function checkFilters(root: unknown, capability: Path, faults: FaultLog): void {

@@ -36,3 +36,12 @@ test('a warning names the place of a comment that swallows the next line', () =>
   const plain = ['  a:', '    sql: select 1 as one -- one', ...rest];
   expect(warningsOf(...plain)).toEqual([expect.stringMatching(/^6:26 capabilities\.a\.sql: /)]);
 });
+
+test('pages are never cut where too many rows are an error', () => {
+  const list = (policy: string) =>
+    `  a: { description: One, sql: SELECT 1 AS one, paging: one, ${policy}result: { one: { type: integer, nullable: false } } }`;
+  expect(warningsOf(list(''))).toEqual([]);
+  expect(warningsOf(list('policy: { on_limit: error }, '))).toEqual([
+    expect.stringMatching(/^5:\d+ capabilities\.a\.policy\.on_limit: is `error` beside `paging`/),
+  ]);
+});

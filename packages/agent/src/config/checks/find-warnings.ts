@@ -7,7 +7,7 @@ const SKIPPED = /'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|\/\*[^]*?\*\/|--[^\
 
 /** Mistakes that a file without faults may still have. */
 export function findWarnings(file: CapabilityFile, faults: FaultLog): readonly Fault[] {
-  return [...swallowed(file, faults), ...undescribed(file, faults)];
+  return [...swallowed(file, faults), ...undescribed(file, faults), ...neverCut(file, faults)];
 }
 
 function swallowed({ capabilities }: CapabilityFile, faults: FaultLog): readonly Fault[] {
@@ -35,6 +35,17 @@ function undescribed({ capabilities }: CapabilityFile, faults: FaultLog): readon
   const message = `is missing${where}: callers and models choose by it`;
   const position = faults.placeOf(['capabilities', first])?.key;
   return [fault(['capabilities', first, 'description'], message, position)];
+}
+
+/** `next` comes with rows that were cut, and these never are. */
+function neverCut({ capabilities }: CapabilityFile, faults: FaultLog): readonly Fault[] {
+  return Object.entries(capabilities).flatMap(([name, { paging, policy }]) => {
+    const hasPages = typeof paging === 'string' || Array.isArray(paging);
+    if (!hasPages || policy?.on_limit !== 'error') return [];
+    const path = ['capabilities', name, 'policy', 'on_limit'];
+    const message = 'is `error` beside `paging`: too many rows fail, so no answer has a next page; remove it';
+    return [fault(path, message, faults.placeOf(path)?.key)];
+  });
 }
 
 function fault(path: readonly string[], message: string, position: Position | undefined): Fault {

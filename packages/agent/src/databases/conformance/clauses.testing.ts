@@ -218,6 +218,69 @@ export function describeClauses({ dialect, shared }: Suite): void {
     });
   });
 
+  describe('every statement', () => {
+    const shapes = [
+      'select id, title from book where {filters}',
+      'select id, title from book where {filters} and id < 40',
+      'select b.id, b.title from book b join (select id from book where {filters}) q on q.id = b.id',
+      'with q as (select id, title from book where {filters}) select id, title from q where id > 2',
+      'select max(id) as id, min(title) as title from book where {filters} group by title',
+      'select id, title from (select * from book where {filters} and id < 45) q where id > 1 or id < 0',
+      'select distinct id, title from book where {filters}',
+      "select id, concat(title, '!') as title from book where {filters}",
+      'select id, case when id > 9 then title end as title from book where {filters}',
+      "select id, title from book where {filters} and title not like '%11'",
+    ];
+    const filters = {
+      least: 'id >= :least',
+      among: 'id in (:among)',
+      part: "title like concat('%', :part, '%')",
+      either: 'id = :either or id = :either + 1',
+    } as const;
+    const types = {
+      least: { type: 'integer' },
+      among: { type: 'array', items: { type: 'integer' } },
+      part: { type: 'string' },
+      either: { type: 'integer' },
+    } as const;
+    const values = { least: 5, among: [4, 5, 6, 7, 8, 30], part: '7', either: 6 };
+    const names = ['least', 'among', 'part', 'either'] as const;
+
+    test.each(shapes)('verified alone has no fault, and gives the same rows: %s', async (sql) => {
+      const driver = shared();
+      const result = { ...BOOK, title: { type: 'string' } } as const;
+      const orders = { last: 'id desc', title: 'title, id' };
+      const params = Object.fromEntries(
+        names.map((name) => [name, { ...types[name], filter: filters[name] }]),
+      );
+      const capability = capabilityOfSpec({ sql, params, sort: orders, paging: 'id', result });
+      const query = await driver.prepare(capability);
+      let rows = 0;
+      for (let set = 0; set < 2 ** names.length; set += 1) {
+        const chosen = names.filter((_name, at) => (set & (1 << at)) !== 0);
+        const condition = chosen.map((name) => `(${filters[name]})`).join(' and ') || '(1 = 1)';
+        for (const [sort, terms] of Object.entries(orders)) {
+          const [, head = '', main = sql] = /^(with .*?\) )(select .*)$/.exec(sql) ?? [];
+          const order = terms
+            .split(', ')
+            .map((term) => `svc_q.${term}`)
+            .join(', ');
+          const written = `${head}select * from (${main}) svc_q order by ${order}`;
+          const alone = capabilityOfSpec({
+            sql: written.replace('{filters}', () => condition),
+            params: Object.fromEntries(chosen.map((name) => [name, types[name]])),
+            result,
+          });
+          const given = Object.fromEntries(chosen.map((name) => [name, values[name]]));
+          const expected = await ask(await driver.prepare(alone), alone, given);
+          expect((await ask(query, capability, { ...given, sort })).list).toEqual(expected.list);
+          rows += expected.count;
+        }
+      }
+      expect(rows).toBeGreaterThan(100);
+    });
+  });
+
   describe('orders and pages', () => {
     test('by each column, both ways, are the whole list', async () => {
       const driver = shared();

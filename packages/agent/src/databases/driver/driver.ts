@@ -20,8 +20,6 @@ export interface Driver {
   readonly systemName: string;
   /** Whether `policy.allow_foreign_tables` means anything to it. */
   readonly hasForeignTables?: true;
-  /** Whether it assembles statements: `filter`, `sort`, and `paging` by fields. */
-  readonly hasClauses?: true;
   /** Keys that the section must give, either as text or as a file named by the same key with `_file` at its end. */
   readonly secrets: readonly string[];
   /** Keys of the section that name a file of PEM certificates. */

@@ -5,7 +5,6 @@ import { connect, engineCode } from './connect.ts';
 
 export const duckdb: Driver = {
   systemName: 'duckdb',
-  hasClauses: true,
   section,
   secrets: [],
   certificates: [],

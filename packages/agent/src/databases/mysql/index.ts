@@ -7,7 +7,6 @@ import { refuseExplain } from '../driver/errors.ts';
 function driver(systemName: string): Driver {
   return {
     systemName,
-    hasClauses: true,
     section,
     secrets: ['password'],
     certificates: ['ssl_root_cert'],

@@ -7,7 +7,6 @@ import { connect } from './connect.ts';
 export const postgres: Driver = {
   systemName: 'postgresql',
   hasForeignTables: true,
-  hasClauses: true,
   section,
   secrets: ['password'],
   certificates: ['ssl_root_cert'],

@@ -5,7 +5,6 @@ import { connect, engineCode } from './connect.ts';
 
 export const sqlite: Driver = {
   systemName: 'sqlite',
-  hasClauses: true,
   section,
   secrets: [],
   certificates: [],

@@ -1,5 +1,5 @@
 import type { AuthoredCapability, AuthorFault, AuthorFinding } from '@svc/console/data';
-import type { Capability } from '../../capabilities/model.ts';
+import type { Capability, SortTerm } from '../../capabilities/model.ts';
 import { holdsBigInt } from '../../capabilities/values/json-text.ts';
 import { wordsOf, type VerificationFault } from '../../databases/driver/errors.ts';
 import type { Finding } from '../../lint/finding.ts';
@@ -26,6 +26,7 @@ export function findingOf({ rule, level, path, message, position }: Finding): Au
 /** A capability with every default. */
 export function capabilityOf(capability: Capability): Omit<AuthoredCapability, 'plan'> {
   const { name, description, sql, position, sqlPosition, params, result, limits, examples } = capability;
+  const orders = (capability.clauses?.orders ?? []).filter((order) => order.name !== '');
   return {
     name,
     line: position.line,
@@ -37,8 +38,12 @@ export function capabilityOf(capability: Capability): Omit<AuthoredCapability, '
       required: param.required,
       description: param.description,
       from: param.from,
+      filter: param.filter?.sql,
       schema: { ...param.schema },
     })),
+    ...(orders.length > 0 && {
+      orders: Object.fromEntries(orders.map((order) => [order.name, order.terms.map(textOf).join(', ')])),
+    }),
     result: result.map((field) => ({
       name: field.name,
       type: field.format ?? field.type,
@@ -57,6 +62,10 @@ export function capabilityOf(capability: Capability): Omit<AuthoredCapability, '
       expect: withTexts({ ...example.expect }),
     })),
   };
+}
+
+function textOf({ field, isDescending, nulls }: SortTerm): string {
+  return `${field} ${isDescending ? 'desc' : 'asc'}${nulls === undefined ? '' : ` nulls ${nulls}`}`;
 }
 
 /** Integers beyond 2^53 become texts: `JSON.stringify` takes no BigInt, and browsers would round the number. */

@@ -10,7 +10,13 @@ import { assembledText, markedStatement, sourceOf } from '../statement-source.ts
 import type { AssembledOrder, AssembledStatements, StatementForm } from './assembled.ts';
 import { clauseFaults, type ClauseLanguage } from './clause-faults.ts';
 import { markedCapability } from './marked-capability.ts';
-import { pageOrders, type KeptColumn, type OrderLanguage, type PageOrder } from './page-orders.ts';
+import {
+  pageOrders,
+  type KeptColumn,
+  type UnkeptColumn,
+  type OrderLanguage,
+  type PageOrder,
+} from './page-orders.ts';
 
 const FORMS: readonly StatementForm[] = ['statement', 'run'];
 
@@ -35,8 +41,8 @@ interface Whole {
   readonly filled: FilledTemplate;
   /** The number of its parameters. */
   readonly params: number;
-  /** How a cursor keeps each column; undefined if none keeps its type. */
-  keep(): Promise<(field: string) => KeptColumn | undefined>;
+  /** How a cursor keeps each column. */
+  keep(): Promise<(field: string) => KeptColumn | UnkeptColumn>;
   /**
    * Proves that the database takes a statement of its parts, with the same columns, and tells what is sent of it.
    */

@@ -14,6 +14,11 @@ export interface KeptColumn {
   readonly column?: string;
 }
 
+/** No cursor keeps the type of the column, but of one that is cast to that type. */
+export interface UnkeptColumn {
+  readonly castTo: string;
+}
+
 export interface OrderLanguage {
   readonly quote: (name: string) => string;
   nullsFirst(term: SortTerm): boolean;
@@ -37,11 +42,11 @@ type PageOrders =
   | { readonly ok: true; readonly orders: readonly PageOrder[] }
   | { readonly ok: false; readonly faults: readonly VerificationFault[] };
 
-/** The orders of a capability, or what is wrong with them. `keep` is undefined for a type that no cursor keeps. */
+/** The orders of a capability, or what is wrong with them. */
 export function pageOrders(
   capability: Capability,
   language: OrderLanguage,
-  keep: (field: string) => KeptColumn | undefined,
+  keep: (field: string) => KeptColumn | UnkeptColumn,
 ): PageOrders {
   const { clauses = { orders: [], hasPages: false } } = capability;
   const faults: VerificationFault[] = [];
@@ -50,10 +55,11 @@ export function pageOrders(
     const fault = (message: string): unknown => faults.push({ path, position, message });
     const kept = terms.map((term) => {
       const { field, nulls } = term;
-      const column = keep(field);
-      if (column === undefined && clauses.hasPages)
+      const found = keep(field);
+      const column = 'castTo' in found ? undefined : found;
+      if ('castTo' in found && clauses.hasPages)
         fault(
-          `names \`${field}\`, whose type no cursor keeps: cast it in \`sql\`, as in cast(${field} as char) as ${field}, or remove it`,
+          `names \`${field}\`, whose type no cursor keeps: cast it in \`sql\`, as in cast(${field} as ${found.castTo}) as ${field}, or remove it`,
         );
       if (nulls !== undefined && !language.choosesNulls)
         fault(

@@ -1,6 +1,6 @@
 import { numbered } from '../../clauses/parts.ts';
 import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
-import type { KeptColumn } from '../../clauses/tokens/page-orders.ts';
+import type { KeptColumn, UnkeptColumn } from '../../clauses/tokens/page-orders.ts';
 import { lexicon } from '../engine/lexicon.ts';
 import type { DuckdbColumn } from '../engine/questions.ts';
 
@@ -22,9 +22,9 @@ export const clauseDialect: ClauseDialect = {
 const KEPT =
   /^(?:U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|DECIMAL\(\d+,\d+\)|FLOAT|DOUBLE|VARCHAR|BOOLEAN|DATE|TIME|TIMESTAMP(?:_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE|INTERVAL|UUID)$/;
 
-export function keptColumn(columns: readonly DuckdbColumn[], field: string): KeptColumn | undefined {
+export function keptColumn(columns: readonly DuckdbColumn[], field: string): KeptColumn | UnkeptColumn {
   const type = columns.find(({ name }) => name === field)?.type ?? '';
-  if (!KEPT.test(type)) return undefined;
+  if (!KEPT.test(type)) return { castTo: 'varchar' };
   return { type, value: (param) => ['CAST(', param, ` AS ${type})`] };
 }
 

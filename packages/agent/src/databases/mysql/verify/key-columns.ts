@@ -1,4 +1,4 @@
-import type { KeptColumn } from '../../clauses/tokens/page-orders.ts';
+import type { KeptColumn, UnkeptColumn } from '../../clauses/tokens/page-orders.ts';
 import type { CursorKind } from '../execute/cursor-values.ts';
 import type { Column } from './columns.ts';
 import { doubleText, kindOfColumn, TYPE } from './convert-column.ts';
@@ -16,16 +16,18 @@ export interface TextSet {
   readonly collation: string;
 }
 
+const UNKEPT: UnkeptColumn = { castTo: 'char' };
+
 /**
- * How a cursor keeps a column; undefined if none keeps its type: an ENUM or SET is ordered by numbers and compared as a
+ * How a cursor keeps a column: an ENUM or SET is ordered by numbers and compared as a
  * text, and a FLOAT is equal to no number that is written.
  */
 export function keyColumn(
   column: Column | undefined,
   textSet: TextSet | undefined,
   isMariaDb: boolean,
-): KeyColumn | undefined {
-  if (column === undefined) return undefined;
+): KeyColumn | UnkeptColumn {
+  if (column === undefined) return UNKEPT;
   const name = columnName(column.name);
   const cast = (type: string, of: CursorKind, text = `concat(${name})`): KeyColumn => ({
     type: `${of} ${type}`,
@@ -34,7 +36,7 @@ export function keyColumn(
   });
   switch (kindOfColumn(column)) {
     case 'number':
-      if (column.type === TYPE.float) return undefined;
+      if (column.type === TYPE.float) return { castTo: 'double' };
       if (column.type === TYPE.double) {
         const value = (param: number): readonly (number | string)[] => ['(', param, '? + 0e0)'];
         return { type: 'double', text: doubleText(name, isMariaDb), value };
@@ -55,7 +57,7 @@ export function keyColumn(
     case 'bytes':
       return { type: 'bytes', text: `hex(${name})`, value: (param) => ['unhex(', param, '?)'] };
     case 'text': {
-      if (textSet === undefined) return undefined;
+      if (textSet === undefined) return UNKEPT;
       const { set, collation } = textSet;
       return {
         type: `text ${set} ${collation}`,
@@ -65,6 +67,6 @@ export function keyColumn(
       };
     }
     default:
-      return undefined;
+      return UNKEPT;
   }
 }

@@ -6,6 +6,7 @@ import { refused, verificationOf, type CheckResult, type Refusal } from '../../s
 import { matchColumns, type FieldResult } from '../../sql/verify/match-columns.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import { QUERY_NAME } from '../../clauses/statement-source.ts';
+import type { UnkeptColumn } from '../../clauses/tokens/page-orders.ts';
 import { checkAssembled, type CheckedWhole } from '../../clauses/tokens/check-assembled.ts';
 import type { Pool } from '../../sessions/pool.ts';
 import type { MysqlConfig } from '../config/config.ts';
@@ -125,7 +126,10 @@ async function check(
       keep: () => keyColumns(session, read, columns),
       async prove(statement) {
         const keyOf = statement.fields.length === 0 ? undefined : await keyColumns(session, read, columns);
-        const keys = statement.fields.map((field) => keyOf?.(field)?.text ?? 'null');
+        const keys = statement.fields.map((field) => {
+          const key = keyOf?.(field);
+          return key !== undefined && 'text' in key ? key.text : 'null';
+        });
         const run = wrapSelect(statement.text, fields, limits, !statement.isOrdered && hasOuterLimit, keys);
         const params = statement.params.map((index) => compared.params[index] ?? CURSOR_VALUE);
         for (const sent of [statement.text, run]) {
@@ -143,7 +147,7 @@ async function keyColumns(
   session: MysqlSession,
   { text, params }: ReadStatement,
   columns: readonly Column[],
-): Promise<(field: string) => KeyColumn | undefined> {
+): Promise<(field: string) => KeyColumn | UnkeptColumn> {
   const asked = columns.filter((column) => kindOfColumn(column) === 'text');
   const sets = new Map<string, TextSet>();
   if (asked.length > 0) {

@@ -41,6 +41,7 @@ test('`check` warns where the fields of paging are not known to be unique, and w
     ['select item_id, no, at from line', ['item_id', 'no'], 'at desc'],
     ['select l.item_id, l.no, i.kind from line l join item i on i.id = l.item_id', ['no', 'item_id']],
     ['select kind, count(*) as n from item group by kind', 'kind'],
+    ['select i.kind, count(*) as n from item i group by kind', 'kind'],
   ];
   for (const [sql, paging, sort] of unique)
     expect([sql, await warningsOf(sql, paging, sort)]).toEqual([sql, []]);
@@ -50,6 +51,12 @@ test('`check` warns where the fields of paging are not known to be unique, and w
     ['select id, kind from item where {filters}', 'kind', ['paging']],
     ['select item_id from line', 'item_id', ['paging']],
     ['select i.id from item i join line l on l.item_id = i.id', 'id', ['paging']],
+    // Columns of one name, of two relations.
+    [
+      'select a.kind, b.kind as code, count(*) as n from item a, item b group by a.kind, b.kind',
+      'kind',
+      ['paging'],
+    ],
     ['select id from items', 'id', ['paging', 'result.id']],
     ['select id from item union all select id from item', 'id', ['paging']],
     ['select id, size from item', 'id', ['result.size'], 'size'],

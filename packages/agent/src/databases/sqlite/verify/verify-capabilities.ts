@@ -5,7 +5,7 @@ import { matchColumns } from '../../sql/verify/match-columns.ts';
 import { countingParams, notNegative } from '../../sql/row-counts.ts';
 import { QUERY_NAME } from '../../clauses/statement-source.ts';
 import type { CheckedWhole } from '../../clauses/tokens/check-assembled.ts';
-import type { KeptColumn } from '../../clauses/tokens/page-orders.ts';
+import type { KeptColumn, UnkeptColumn } from '../../clauses/tokens/page-orders.ts';
 import { askRows, type EnginePool } from '../../engine-process/engine-database.ts';
 import { ASK, type JudgeAnswer } from '../../engine-process/engine-questions.ts';
 import type { EngineSession } from '../../engine-process/engine-session.ts';
@@ -88,9 +88,9 @@ function keptColumn(
   columns: readonly SqliteColumn[],
   field: string,
   isMixed: boolean,
-): KeptColumn | undefined {
+): KeptColumn | UnkeptColumn {
   const type = columns.find(({ name }) => name === field)?.type ?? '';
-  if (/blob/i.test(type)) return undefined;
+  if (/blob/i.test(type)) return { castTo: 'text' };
   // A plus keeps SQLite from converting what it compares the column with, but also from finding it by an index.
   return { type, column: `${isMixed ? '+' : ''}${QUERY_NAME}.${quoted(field)}`, value: (param) => [param] };
 }

@@ -52,8 +52,9 @@ function isUnique(select: TreeNode, fields: readonly string[], keys: RelationKey
   if (columns.includes(undefined)) return false;
   const groups = listIn(select['groupClause']);
   if (groups.length > 0) {
-    const texts = new Set(columns.map((column) => namesIn(column).at(-1)));
-    return groups.every((group) => texts.has(namesIn(inside(group, 'ColumnRef')?.['fields']).at(-1) ?? ''));
+    return groups.every((group) =>
+      columns.some((column) => isSameColumn(column, inside(group, 'ColumnRef'))),
+    );
   }
   const given = columns.map((column) => ({
     A_Expr: {
@@ -66,6 +67,13 @@ function isUnique(select: TreeNode, fields: readonly string[], keys: RelationKey
   const where = inside(select, 'whereClause');
   const args = where === undefined ? given : [where, ...given];
   return findsOneRow({ ...select, whereClause: { BoolExpr: { boolop: 'AND_EXPR', args } } }, keys);
+}
+
+/** A column may be written with its relation or without: PostgreSQL refuses a name that several relations have. */
+function isSameColumn(one: TreeNode | undefined, other: TreeNode | undefined): boolean {
+  const [names, others] = [namesIn(one), namesIn(other)];
+  const length = Math.min(names.length, others.length);
+  return length > 0 && names.slice(-length).join('.') === others.slice(-length).join('.');
 }
 
 /** The column of a relation that a field is; undefined for anything else. */
