@@ -117,6 +117,14 @@ test('checks a file, says what is weaker, calls capabilities, and finds the fiel
   );
   const added = await svcAgent('add', 'by_title', '--sql-file', 'new.sql', '--print');
   expect(added.output).toMatch(/"id":\{"type":"integer"/);
+  await writeFile(
+    join(folder.path, 'list.sql'),
+    'select id, b.title as name, upper(title) as loud from book b where {filters}',
+  );
+  const listed = await svcAgent('add', 'list_books', '--sql-file', 'list.sql', '--print', '--json');
+  expect(JSON.parse(listed.output)).toMatchObject({ ok: true });
+  expect(listed.output).toMatch(/id = :id.*title = :name/);
+  expect(listed.output).not.toContain(':loud');
 });
 
 test('makes the calls of the examples, and says which of them give something else', async () => {

@@ -123,6 +123,12 @@ describe.each(inject('mysql').map((address): [string, MysqlAddress] => [address.
       const file = await readFile(join(folder.path, 'capability/capability.yaml'), 'utf8');
       expect(file).toMatch(/total: \{ type: number/);
       expect(file).toMatch(/placed: \{ type: datetime/);
+      await writeFile(
+        join(folder.path, 'list.sql'),
+        'select id, total, placed from purchase where {filters}',
+      );
+      const listed = await run(['add', 'purchases', '--sql-file', 'list.sql', '--print', ...config]);
+      expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining('placed >= :placed_from') });
       const { stdout, stderr } = await run(['check', ...config]);
       expect(stdout + stderr).toContain('a scanner of ours');
     });

@@ -164,6 +164,14 @@ describe.skipIf(!hasSqlite)('the agent on SQLite (`npm run test:sqlite` has a No
     const { code, output } = await svcAgent(['add', 'by_title', '--sql-file', 'new.sql', '--print']);
     expect(code).toBe(0);
     expect(output).toMatch(/"id":\{"type":"integer"/);
+    await writeFile(
+      join(folder.path, 'list.sql'),
+      'select id, b.title as name, upper(title) as loud from book b where {filters}',
+    );
+    const listed = await svcAgent(['add', 'list_books', '--sql-file', 'list.sql', '--print', '--json']);
+    expect(JSON.parse(listed.output)).toMatchObject({ ok: true });
+    expect(listed.output).toMatch(/id = :id.*title = :name/);
+    expect(listed.output).not.toContain(':loud');
   });
 
   test('proposes capabilities that pass and answer, and knows no account', async () => {

@@ -53,7 +53,10 @@ export async function describeFilters(
       const param = alone.ok ? alone.statement.params.find((each) => each.name === name) : undefined;
       if (param === undefined) continue;
       taken.add(name);
-      filters.push({ ...param, required: false, filter });
+      // Some databases know no types of parameters.
+      const isUntyped = param.schema.type === 'string' && field.type !== 'string';
+      const schema = isUntyped ? { type: field.type } : param.schema;
+      filters.push({ ...param, schema, required: false, filter });
     }
   }
   return { ok: true, statement: { params: [...params, ...filters], fields } };
