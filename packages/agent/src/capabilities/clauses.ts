@@ -43,8 +43,13 @@ export function sqlParams({ params }: Pick<Capability, 'params'>): readonly Para
 }
 
 /** A filter that falls away where its parameter has no value. */
-export function mayFallAway({ required, schema, filter }: Param): boolean {
-  return filter !== undefined && !required && (schema.default ?? null) === null;
+export function mayFallAway(param: Param): boolean {
+  return param.filter !== undefined && mayBeAbsent(param);
+}
+
+/** Whether there are calls in which it has no value. */
+export function mayBeAbsent({ required, schema }: Param): boolean {
+  return !required && (schema.default ?? null) === null;
 }
 
 /** What `check` says of a capability that is assembled at each call. */

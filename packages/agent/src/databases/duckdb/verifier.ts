@@ -26,8 +26,10 @@ const BY_ITSELF =
   'the network and from extensions that are not built in, but not from temporary tables and from ' +
   'writing below the folders of read_files (COPY); no statement that the agent accepts does either';
 
+const statements = statementVerifier(readStatement, ({ body }) => body, clauseDialect);
+
 export const verifier: Verifier = {
-  ...statementVerifier(readStatement, ({ body }) => body, clauseDialect),
+  ...statements,
   // Only DuckDB's own parser tells the order of rows.
   findUnordered: async () => [],
   open(config: DuckdbConfig) {
@@ -37,6 +39,7 @@ export const verifier: Verifier = {
       verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
       findWarnings: async () => [WEAKER],
       findUnordered: (capabilities) => findUnordered(pool, capabilities),
+      findClauseAdvice: statements.findClauseAdvice,
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ definition }: EngineQuery<QueryDefinition>) {
         const text = definition.text.replaceAll(/\$\d+/g, 'NULL');

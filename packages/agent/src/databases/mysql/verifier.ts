@@ -1,6 +1,4 @@
-import type { Capability } from '../../capabilities/model.ts';
-import type { ClauseAdvice, Verifier } from '../driver/driver.ts';
-import { nullableSorts } from '../clauses/nullable-sorts.ts';
+import type { Verifier } from '../driver/driver.ts';
 import { statementVerifier, unorderedStatements } from '../clauses/tokens/statement-verifier.ts';
 import { auditAccount, describeAccount } from './audit/account.ts';
 import type { MysqlConfig } from './config/config.ts';
@@ -14,14 +12,11 @@ import { readStatement } from './verify/read-statement.ts';
 import { serverWarnings } from './verify/server-warnings.ts';
 import { verifyCapabilities } from './verify/verify-capabilities.ts';
 
-async function findClauseAdvice(capabilities: readonly Capability[]): Promise<readonly ClauseAdvice[]> {
-  return nullableSorts(capabilities, (term) => clauseDialect.nullsFirst(term));
-}
+const statements = statementVerifier(readStatement, ({ select }) => select.body, clauseDialect);
 
 export const verifier: Verifier = {
-  ...statementVerifier(readStatement, ({ select }) => select.body, clauseDialect),
+  ...statements,
   findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
-  findClauseAdvice,
   open(config: MysqlConfig) {
     const pool = createPool(config);
     return {
@@ -29,7 +24,7 @@ export const verifier: Verifier = {
       verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
       findWarnings: () => withSession(pool, async (session) => serverWarnings(session)),
       findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
-      findClauseAdvice,
+      findClauseAdvice: statements.findClauseAdvice,
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ text, params }: PreparedQuery) {
         const nulls = expandLists({ text, params }, []);

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Fault } from '../../capabilities/fault.ts';
-import type { Capability } from '../../capabilities/model.ts';
-import type { ClauseAdvice, Verifier } from '../driver/driver.ts';
+import type { Verifier } from '../driver/driver.ts';
 import { auditFiles } from '../engine-process/audit-files.ts';
 import { askRows, withSession } from '../engine-process/engine-database.ts';
 import type { EngineQuery } from '../engine-process/engine-queries.ts';
 import type { FileConfig } from '../engine-process/file-config.ts';
-import { nullableSorts } from '../clauses/nullable-sorts.ts';
 import { statementVerifier, unorderedStatements } from '../clauses/tokens/statement-verifier.ts';
 import { createPool, ping } from './connect.ts';
 import { clauseDialect } from './verify/clause-dialect.ts';
@@ -23,14 +21,16 @@ const BY_ITSELF =
   'extensions and without functions that name files, and runs only statements whose compiled program reads this file alone; ATTACH ' +
   'and PRAGMA are no such statements, and newer versions of Node.js refuse them in the engine, too';
 
-async function findClauseAdvice(capabilities: readonly Capability[]): Promise<readonly ClauseAdvice[]> {
-  return nullableSorts(capabilities, (term) => clauseDialect.nullsFirst(term));
-}
+const statements = statementVerifier(
+  readStatement,
+  ({ select }) => select.body,
+  clauseDialect,
+  timeComparisons,
+);
 
 export const verifier: Verifier = {
-  ...statementVerifier(readStatement, ({ select }) => select.body, clauseDialect, timeComparisons),
+  ...statements,
   findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
-  findClauseAdvice,
   open(config: FileConfig) {
     const pool = createPool({ ...config, maxConnections: 1 });
     return {
@@ -38,7 +38,7 @@ export const verifier: Verifier = {
       verify: (capabilities) => verifyCapabilities(pool, config, capabilities),
       findWarnings: async () => fileWarnings(),
       findUnordered: async (capabilities) => unorderedStatements(capabilities, readStatement),
-      findClauseAdvice,
+      findClauseAdvice: statements.findClauseAdvice,
       describe: (name, sql) => withSession(pool, (session) => describeStatement(session, name, sql)),
       async plan({ definition }: EngineQuery<QueryDefinition>) {
         const steps = await withSession(pool, (session) =>

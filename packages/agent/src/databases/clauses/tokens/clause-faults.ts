@@ -98,12 +98,20 @@ function isWhole(body: readonly SqlToken[], place: number, weakOperators: readon
   if (!isWord(body[place - 1], /^where$/i) || isOperator(body[place - 2], '.')) return false;
   const next = body[place + 1];
   if (next === undefined || isOperator(next, ')') || isWord(next, AFTER_WHERE)) return true;
-  if (!isWord(next, /^and$/i)) return false;
+  return isWord(next, /^and$/i) && isConjunction(body, place + 2, weakOperators);
+}
+
+/** Whether AND joins all the conditions of a WHERE from that index on. */
+export function isConjunction(
+  body: readonly SqlToken[],
+  start: number,
+  weakOperators: readonly string[],
+): boolean {
   const isWeak = (index: number): boolean =>
     isWord(body[index], WEAK_WORDS) || weakOperators.some((operator) => isWrittenAt(body, index, operator));
   const end = findAtLevel(
     body,
-    place + 2,
+    start,
     1,
     (token, index) => isWeak(index) || (isWord(token, AFTER_WHERE) && !isOperator(body[index - 1], '.')),
   );
@@ -118,7 +126,7 @@ function isWrittenAt(body: readonly SqlToken[], at: number, operator: string): b
 }
 
 /** Whether the SELECT of the place is the outermost one, or a source of rows, which sees no other query. */
-function isReachable(body: readonly SqlToken[], place: number): boolean {
+export function isReachable(body: readonly SqlToken[], place: number): boolean {
   let at = place;
   let isInWith = false;
   for (;;) {

@@ -26,6 +26,8 @@ export interface OrderLanguage {
   written(term: SortTerm): string;
   /** Whether the order of nulls may be chosen. */
   readonly choosesNulls: boolean;
+  /** Whether an index can give rows in an order. */
+  readonly hasOrderedIndexes: boolean;
 }
 
 export interface PageOrder {

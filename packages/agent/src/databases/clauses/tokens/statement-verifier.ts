@@ -8,7 +8,10 @@ import { rowCountWarnings } from '../../sql/row-counts.ts';
 import type { SqlToken } from '../../sql/scanner.ts';
 import { plainCapabilities, unordered } from '../compose.ts';
 import type { ClauseLanguage } from './clause-faults.ts';
+import { nullableSorts } from '../nullable-sorts.ts';
 import { readFaults } from './marked-capability.ts';
+import { optionalFilters } from './optional-filters.ts';
+import type { OrderLanguage } from './page-orders.ts';
 
 type ReadStatement<Read> = (capability: Capability) => ReadResult<Read>;
 
@@ -16,9 +19,9 @@ type ReadStatement<Read> = (capability: Capability) => ReadResult<Read>;
 export function statementVerifier<Read>(
   readStatement: ReadStatement<Read>,
   bodyOf: (read: Read) => readonly SqlToken[],
-  language: ClauseLanguage,
+  language: ClauseLanguage & Pick<OrderLanguage, 'nullsFirst' | 'hasOrderedIndexes'>,
   more: (capability: Capability, body: readonly SqlToken[]) => readonly Fault[] = () => [],
-): Pick<Verifier, 'readStatements' | 'findWarnings'> {
+): Pick<Verifier, 'readStatements' | 'findWarnings'> & Required<Pick<Verifier, 'findClauseAdvice'>> {
   const bodyIn = (capability: Capability): readonly SqlToken[] => {
     const result = readStatement(capability);
     return result.ok ? bodyOf(result.read) : [];
@@ -30,6 +33,12 @@ export function statementVerifier<Read>(
         const result = readStatement(capability);
         return result.ok ? [] : result.faults;
       }),
+    findClauseAdvice: async (capabilities) => [
+      ...plainCapabilities(capabilities).flatMap((capability) =>
+        optionalFilters(capability, bodyIn(capability), language.weakOperators),
+      ),
+      ...(language.hasOrderedIndexes ? nullableSorts(capabilities, (term) => language.nullsFirst(term)) : []),
+    ],
     async findWarnings(capabilities) {
       const plain = plainCapabilities(capabilities);
       return [

@@ -14,6 +14,7 @@ export const clauseDialect: ClauseDialect = {
   // A setting of the database could have another default.
   written: ({ isDescending, nulls = 'last' }) => `${isDescending ? ' desc' : ' asc'} nulls ${nulls}`,
   choosesNulls: true,
+  hasOrderedIndexes: false,
   page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: false, row: '' },
   number: (parts, before = () => '') => numbered(parts, (number, param) => `${before(param)}$${number}`),
 };

@@ -11,6 +11,7 @@ export const clauseDialect: ClauseDialect = {
   nullsFirst: ({ isDescending }) => !isDescending,
   written: ({ isDescending }) => (isDescending ? ' desc' : ' asc'),
   choosesNulls: false,
+  hasOrderedIndexes: true,
   page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: false, row: '' },
   number: placeholders,
 };

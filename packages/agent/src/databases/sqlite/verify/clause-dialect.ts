@@ -11,6 +11,7 @@ export const clauseDialect: ClauseDialect = {
   written: ({ isDescending, nulls }) =>
     (isDescending ? ' desc' : ' asc') + (nulls === undefined ? '' : ` nulls ${nulls}`),
   choosesNulls: true,
+  hasOrderedIndexes: true,
   page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: true, row: '' },
   number: (parts, before = () => '') => numbered(parts, (number, param) => `${before(param)}?${number}`),
 };

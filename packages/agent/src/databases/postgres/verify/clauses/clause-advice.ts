@@ -1,4 +1,4 @@
-import { mayFallAway } from '../../../../capabilities/clauses.ts';
+import { mayBeAbsent, mayFallAway } from '../../../../capabilities/clauses.ts';
 import type { Capability } from '../../../../capabilities/model.ts';
 import { nullableSorts } from '../../../clauses/nullable-sorts.ts';
 import { filtersOf, plainCapabilities, plainCapability } from '../../../clauses/compose.ts';
@@ -35,8 +35,7 @@ export async function optionalFilters(capabilities: readonly Capability[]): Prom
       .flatMap(optionalParameters);
     for (const number of new Set(found)) {
       const param = params[number - 1];
-      const isOptional = param !== undefined && !param.required && (param.schema.default ?? null) === null;
-      if (isOptional)
+      if (param !== undefined && mayBeAbsent(param))
         advice.push({ kind: 'optional_filter', capability: capability.name, param: param.name });
     }
   }
