@@ -8,8 +8,8 @@ async function adviceOn(driver: string, sql: string): Promise<readonly unknown[]
     params: { x: { type: 'integer' }, needed: { type: 'integer', required: true } },
     result: { id: { type: 'integer' } },
   });
-  const { findClauseAdvice } = await driverOf(driver).loadVerifier();
-  return (await findClauseAdvice?.([capability])) ?? [];
+  const verifier = await driverOf(driver).loadVerifier();
+  return (await verifier.findClauseAdvice?.([capability])) ?? [];
 }
 
 test.each(['mariadb', 'mysql', 'sqlite', 'duckdb'])(
