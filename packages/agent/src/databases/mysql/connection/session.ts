@@ -17,6 +17,11 @@ import { checkColumns, checkPackets, type CheckedPackets } from './check-packets
 import type { PacketLengths } from './packet-lengths.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 
+interface ServerFacts {
+  readonly version: string;
+  readonly sortedBytes: number;
+}
+
 /** Makes values of the types of the protocol. */
 export type BoundTypes = Pick<TypedParameter, 'BIGINT' | 'DECIMAL' | 'DOUBLE' | 'TINYINT' | 'VARCHAR'>;
 
@@ -70,6 +75,8 @@ export class MysqlSession implements PooledSession {
   readonly isMariaDb: boolean;
   /** As the server tells it, such as `11.4.5-MariaDB`. */
   readonly version: string;
+  /** Of a value it sorts by so many bytes: its `max_sort_length`. */
+  readonly sortedBytes: number;
   readonly madeAt: number = performance.now();
   /** The library's, which is loaded with the first connection. */
   readonly types: BoundTypes;
@@ -79,12 +86,13 @@ export class MysqlSession implements PooledSession {
     connection: Connection,
     { lengths, warnings }: CheckedPackets,
     types: BoundTypes,
-    version: string,
+    { version, sortedBytes }: ServerFacts,
   ) {
     this.packets = lengths;
     this.warnings = warnings;
     this.types = types;
     this.version = version;
+    this.sortedBytes = sortedBytes;
     this.connection = connection;
     this.statements = new PreparedStatements(connection);
     this.isMariaDb = /MariaDB/i.test(version);
@@ -267,7 +275,8 @@ async function greet(
   const [facts] = await askVersion(connection);
   const version = String(facts?.['version']);
   checkServer(driver, version);
-  const session = new MysqlSession(connection, packets, types, version);
+  const sortedBytes = Number(facts?.['sorted_bytes']);
+  const session = new MysqlSession(connection, packets, types, { version, sortedBytes });
   await session.pin();
   return session;
 }
@@ -285,7 +294,7 @@ function isOlder(version: string, oldest: readonly number[] = []): boolean {
 }
 
 function askVersion(connection: Connection): Promise<readonly RowDataPacket[]> {
-  const question = { ...NAMED_TEXT, sql: 'select version() as version' };
+  const question = { ...NAMED_TEXT, sql: 'select version() as version, @@max_sort_length as sorted_bytes' };
   return new Promise((resolve, reject) => {
     const command = connection.query<RowDataPacket[]>(question, (error, rows) => {
       if (error === null) resolve(rows);

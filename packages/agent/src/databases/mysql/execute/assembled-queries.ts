@@ -42,6 +42,7 @@ export function createAssembledQuery(
   const { capability } = verified;
   return {
     async run(call) {
+      const startedAt = performance.now();
       const chosen = choose(capability, assembled, call.values);
       const query = kept.get(chosen.key) ?? assembledQuery(verified, assembled, chosen);
       kept.set(chosen.key, query);
@@ -51,7 +52,8 @@ export function createAssembledQuery(
       const values = { ...call.values, ...valuesOf(VALUE, after) };
       const { result, border } = await run(query, { ...call, values });
       if (border === undefined) return result;
-      if (mayBeTied(keys, border.last, border.next) && (await areEqual(run, query, call, border)))
+      const left = { ...call, timeoutMs: call.timeoutMs - (performance.now() - startedAt) };
+      if (mayBeTied(keys, border.last, border.next) && (await areEqual(run, query, left, border)))
         throw tied(chosen);
       const cursor = cursorOf(chosen, border.last);
       return cursor === undefined ? result : { ...result, cursor };

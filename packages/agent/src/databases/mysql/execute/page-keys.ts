@@ -1,24 +1,31 @@
 import type { Texts } from '../../clauses/choose.ts';
 import type { KeyKind } from './prepared-query.ts';
 
-/** Of a value the servers sort by so many bytes of its weights: their `max_sort_length`. */
-const SORTED_BYTES = 1024;
-
-/** The first field in which the servers may have sorted two rows wrongly: by the beginnings of its texts alone. */
-export function unsortedKey(kinds: readonly KeyKind[], last: Texts, next: Texts): string | undefined {
+/**
+ * The first field in which the server may have sorted two rows wrongly: by the beginnings of its texts alone. Of a value it
+ * sorts by `sortedBytes` of its weights, its `max_sort_length`.
+ */
+export function unsortedKey(
+  kinds: readonly KeyKind[],
+  last: Texts,
+  next: Texts,
+  sortedBytes: number,
+): string | undefined {
   return kinds.find(({ type }, at) => {
-    const most = sortedCharacters(type);
+    const most = sortedCharacters(type, sortedBytes);
     const [one, other] = [last[at] ?? '', next[at] ?? ''];
-    return one.length > most && other.length > most && beginning(one, most) === beginning(other, most);
+    const isAlike =
+      one.length > most && other.length > most && beginning(one, most) === beginning(other, most);
+    return isAlike && mayBeTied(kinds.slice(0, at), last, next);
   })?.field;
 }
 
 /** How many characters of a text are sorted by at least; no other type is that long. */
-function sortedCharacters(type: string): number {
-  if (type === 'bytes') return SORTED_BYTES * 2;
+function sortedCharacters(type: string, sortedBytes: number): number {
+  if (type === 'bytes') return sortedBytes * 2;
   if (!type.startsWith('text')) return Infinity;
   // Accents and case have weights of their own.
-  return /_as|_cs/.test(type) ? SORTED_BYTES / 8 : SORTED_BYTES / 4;
+  return Math.floor(/_as|_cs/.test(type) ? sortedBytes / 8 : sortedBytes / 4);
 }
 
 /** The same for texts that collations may hold for equal. */

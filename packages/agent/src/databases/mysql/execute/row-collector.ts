@@ -20,8 +20,10 @@ export class RowCollector {
   readonly #keys: readonly KeyKind[] | undefined;
   #last: Texts = [];
   #next: Texts | undefined;
+  readonly #sortedBytes: number;
 
-  constructor({ limits, required, hasFloats, keys }: PreparedQuery) {
+  constructor({ limits, required, hasFloats, keys }: PreparedQuery, sortedBytes: number) {
+    this.#sortedBytes = sortedBytes;
     this.#limits = limits;
     this.#required = required;
     this.#hasFloats = hasFloats;
@@ -65,7 +67,7 @@ export class RowCollector {
   }
 
   #checkOrder(kinds: readonly KeyKind[], texts: Texts): void {
-    const field = unsortedKey(kinds, this.#last, texts);
+    const field = unsortedKey(kinds, this.#last, texts, this.#sortedBytes);
     if (field === undefined) return;
     const message = `two rows have texts in the field ${field} that begin alike and are longer than the server sorts by: sort by their beginning, as in left(${field}, 100)`;
     this.#error = new DatabaseError('failed', message);

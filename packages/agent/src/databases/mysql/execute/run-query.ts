@@ -187,7 +187,7 @@ class Transaction {
 
   constructor(sent: SentQuery) {
     this.#sent = sent;
-    this.#rows = new RowCollector(sent.verified);
+    this.#rows = new RowCollector(sent.verified, sent.session.sortedBytes);
   }
 
   get elapsedMs(): number {

@@ -103,6 +103,7 @@ async function check(
   const placeholder = (param: number): number => placeholderOf(compared.params, capability.params[param]);
   const probes = valueProbes(capability.sql, body, declared, probeDialectOf(session.isMariaDb));
   const callsOwn = capability.allowFunctions.length > 0;
+  let keys: ReturnType<typeof keyColumns> | undefined;
   return {
     ok: true,
     query: {
@@ -123,14 +124,14 @@ async function check(
     whole: {
       filled: read.filled,
       params: compared.params.length,
-      keep: () => keyColumns(session, read, columns),
+      keep: () => (keys ??= keyColumns(session, read, columns)),
       async prove(statement) {
-        const keyOf = statement.fields.length === 0 ? undefined : await keyColumns(session, read, columns);
-        const keys = statement.fields.map((field) => {
+        const keyOf = await keys;
+        const texts = statement.fields.map((field) => {
           const key = keyOf?.(field);
           return key !== undefined && 'text' in key ? key.text : 'null';
         });
-        const run = wrapSelect(statement.text, fields, limits, !statement.isOrdered && hasOuterLimit, keys);
+        const run = wrapSelect(statement.text, fields, limits, !statement.isOrdered && hasOuterLimit, texts);
         const params = statement.params.map((index) => compared.params[index] ?? CURSOR_VALUE);
         for (const sent of [statement.text, run]) {
           const proven = await prepared(session, capability, sent, { ...read, params });
