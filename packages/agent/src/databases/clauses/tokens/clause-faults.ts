@@ -23,6 +23,8 @@ const CLAUSE =
   /^(?:select|from|where|group|having|order|limit|offset|fetch|union|intersect|except|minus|window|qualify|for|lock|into|procedure|join|on|using|as|with|values|returning|natural|cross|inner|straight_join|asc|desc|sample|tablesample)$/i;
 const AFTER_WHERE =
   /^(?:select|group|having|order|limit|offset|fetch|union|intersect|except|minus|window|qualify|for|lock|into|procedure|using|sample|tablesample)$/i;
+/** Of those, the words that every database reserves: any other may be a column. */
+const END_OF_WHERE = /^(?:group|having|order|limit)$/i;
 const WEAK_WORDS = /^(?:or|xor)$/i;
 const SET_OPERATIONS = /^(?:union|intersect|except|minus)$/i;
 const FROM_OR_JOIN = /^(?:from|join|straight_join)$/i;
@@ -105,7 +107,7 @@ function isWhole(body: readonly SqlToken[], place: number, weakOperators: readon
     body,
     place + 2,
     1,
-    (token, index) => isWeak(index) || (isWord(token, AFTER_WHERE) && !isOperator(body[index - 1], '.')),
+    (token, index) => isWeak(index) || (isWord(token, END_OF_WHERE) && !isOperator(body[index - 1], '.')),
   );
   return end === undefined || !isWeak(end);
 }
