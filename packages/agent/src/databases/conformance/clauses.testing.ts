@@ -127,6 +127,23 @@ export function describeClauses({ dialect, shared }: Suite): void {
       for (const fault of faults) expect(fault).toMatch(AT_FILTER);
     });
 
+    test('what may answer differently for the same row is refused at its key', async () => {
+      const { changing } = dialect.lists;
+      expect(changing.length).toBeGreaterThan(1);
+      for (const expression of changing) {
+        for (const filter of [
+          `id = :p and ${expression} is not null`,
+          `id in (select :p from book where ${expression} is not null)`,
+        ]) {
+          expect(await faultsOf(filtered(filter))).toEqual([
+            expect.stringMatching(
+              /^capabilities\.list\.params\.p\.filter: calls \S+, which may answer differently for the same row: a filter must not$/,
+            ),
+          ]);
+        }
+      }
+    });
+
     test.each(NO_PLACES)('where they could be something else they are refused: %s', async (sql) => {
       const faults = await faultsOf(filtered('1 = :p', { sql }));
       expect(faults.join()).toMatch(/^capabilities\.list\.sql: must have \{filters\} directly after `where`/);

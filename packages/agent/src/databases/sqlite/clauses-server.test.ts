@@ -46,3 +46,21 @@ test('texts that NOCASE holds for equal because it ignores what follows a NUL ch
     endsAtNul ? { kind: 'failed' } : { kind: 'tied', message: 'text' },
   );
 });
+
+test('a filter that reads a view with a function that may answer differently is refused', async () => {
+  const scene = await openScene();
+  scene.execute('create view luck as select random() as number');
+  const refused = 'calls something that may answer differently for the same row: a filter must not';
+  for (const [sql, expected] of [
+    ['select id from book where {filters}', [refused]],
+    // The statement around it calls such a function in any case.
+    ['select b.id from book b, luck l where {filters} and l.number <> 0', []],
+  ] as const) {
+    const capability = capabilityOfSpec({
+      sql,
+      params: { p: { type: 'integer', filter: 'id = :p and exists (select 1 from luck where number > id)' } },
+      result: { id: { type: 'integer' } },
+    });
+    expect(await scene.problems(capability)).toEqual(expected);
+  }
+});

@@ -3,7 +3,7 @@ import { mayFallAway } from '../../../capabilities/clauses.ts';
 import type { PreparedCapability } from '../../driver/driver.ts';
 import { faultAt, type Refusal } from '../../sql/fault-at.ts';
 import type { FilledTemplate } from '../../sql/template.ts';
-import { atFilter, filtersOf, plainCapability } from '../compose.ts';
+import { atFilter, filterFault, filtersOf, MAY_DIFFER, plainCapability } from '../compose.ts';
 import { pageConditions, type PageDialect } from '../page-condition.ts';
 import { joinParts, type AssembledForms, type NumberedText, type Part } from '../parts.ts';
 import { assembledText, markedStatement, sourceOf } from '../statement-source.ts';
@@ -54,6 +54,8 @@ interface ProvedStatement {
 interface Proven {
   readonly ok: true;
   readonly forms: Readonly<Record<StatementForm, string>>;
+  /** Whether it reaches a function whose answer may differ, be it in a view; not every database tells. */
+  readonly mayDiffer?: boolean;
 }
 
 export type CheckedAssembled<Query extends PreparedCapability> =
@@ -70,6 +72,7 @@ interface ProvenText {
   readonly chosen: readonly number[];
   readonly page: readonly Part[] | undefined;
   readonly forms: Readonly<Record<StatementForm, string>>;
+  readonly mayDiffer: boolean;
 }
 
 /**
@@ -106,7 +109,8 @@ export async function checkAssembled<Query extends PreparedCapability>(
     );
     const fields = hasPages && order !== undefined ? order.fields : [];
     const proven = await whole.prove({ ...written, isOrdered: order !== undefined, fields });
-    if (proven.ok) return { ok: true, chosen, page, forms: proven.forms };
+    if (proven.ok)
+      return { ok: true, chosen, page, forms: proven.forms, mayDiffer: proven.mayDiffer === true };
     const faults = proven.faults.map((fault) =>
       fault.detail === undefined ? fault : { ...fault, detail: marks.hide(fault.detail) },
     );
@@ -147,6 +151,11 @@ export async function checkAssembled<Query extends PreparedCapability>(
       const alone = await prove([index], standard);
       if (!alone.ok)
         return { ok: false, faults: alone.faults.map((fault) => atFilter(capability, param, fault)) };
+      // If the statement around it reaches one in any case, only the names in the filter tell.
+      if (alone.mayDiffer && !none.mayDiffer) {
+        const message = `calls something that ${MAY_DIFFER}`;
+        return { ok: false, faults: [filterFault(capability, param, { message })] };
+      }
       parted.push({ proven: alone, parts: ofStandard.first });
     }
   }
