@@ -3,6 +3,9 @@ import type { Capability, Param } from '../../capabilities/model.ts';
 import type { VerificationFault } from '../driver/errors.ts';
 import { joinFilters, type Marks } from './parts.ts';
 
+/** Ends the fault of a filter that calls such a function. */
+export const MAY_DIFFER = 'may answer differently for the same row: a filter must not';
+
 export function filtersOf({ params }: Pick<Capability, 'params'>): readonly Param[] {
   return params.filter(({ filter }) => filter !== undefined);
 }

@@ -65,6 +65,9 @@ const NO_PLACES = [
   'select id from book where id = 1 or {filters}',
   'select id from book where {filters} or id = 1',
   'select id from book where {filters} and id = 1 or id = 2',
+  'select id from book where {filters} and sample or id = 1',
+  'select id from book where {filters} and lock or id = 1',
+  'select id from book where {filters} and id > procedure or id = 1',
   'select id from book where not {filters}',
   'select id from book where ({filters})',
   'select id from book where id between 1 and {filters}',
@@ -122,6 +125,23 @@ export function describeClauses({ dialect, shared }: Suite): void {
       const faults = await faultsOf(filtered(filter));
       expect(faults.length).toBeGreaterThan(0);
       for (const fault of faults) expect(fault).toMatch(AT_FILTER);
+    });
+
+    test('what may answer differently for the same row is refused at its key', async () => {
+      const { changing } = dialect.lists;
+      expect(changing.length).toBeGreaterThan(1);
+      for (const expression of changing) {
+        for (const filter of [
+          `id = :p and ${expression} is not null`,
+          `id in (select :p from book where ${expression} is not null)`,
+        ]) {
+          expect(await faultsOf(filtered(filter))).toEqual([
+            expect.stringMatching(
+              /^capabilities\.list\.params\.p\.filter: calls \S+, which may answer differently for the same row: a filter must not$/,
+            ),
+          ]);
+        }
+      }
     });
 
     test.each(NO_PLACES)('where they could be something else they are refused: %s', async (sql) => {

@@ -62,6 +62,8 @@ export interface Dialect {
     /** Expressions of `other`, whose types no cursor keeps. */
     readonly unkept: readonly string[];
     readonly choosesNulls: boolean;
+    /** Calls of functions whose answer may differ for the same row. */
+    readonly changing: readonly string[];
   };
   /** Yields `api_key_name`, `capability` and `request_id` of the call; absent where the driver does not tell SQL. */
   readonly caller?: Statement;

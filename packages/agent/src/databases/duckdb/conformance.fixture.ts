@@ -276,6 +276,7 @@ export const dialect: Dialect = {
       ),
     unkept: ['l', 's', 'j', 'e', 'b'],
     choosesNulls: true,
+    changing: ['random()', '"RANDOM" ()', 'gen_random_uuid()', 'uuidv7()'],
   },
   leftovers: [],
   caller: CALLER_BY_PARAMETERS,

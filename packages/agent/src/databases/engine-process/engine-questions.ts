@@ -22,7 +22,8 @@ export interface ReadQuestion {
 
 /** The columns of a statement that only reads, or what is wrong with it. */
 export type JudgeAnswer<Column> =
-  | { readonly ok: true; readonly columns: readonly Column[] }
+  /** `mayDiffer`: it reaches a function whose answer may differ for the same arguments. */
+  | { readonly ok: true; readonly columns: readonly Column[]; readonly mayDiffer: boolean }
   /** `detail` is database text. */
   | { readonly ok: false; readonly problem: string; readonly detail?: string };
 

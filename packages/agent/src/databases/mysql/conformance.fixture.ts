@@ -302,6 +302,7 @@ export function dialectOf(address: MysqlAddress): Dialect {
         ),
       unkept: ['m', 'f'],
       choosesNulls: false,
+      changing: ['rand()', 'uuid()', 'sysdate(6)'],
     },
     leftovers: ['leave_variable', 'leave_lock', 'leave_zone'].map((name) => ({
       leave: { sql: `select ${name}(1) as a`, allowFunctions: [name] },

@@ -209,6 +209,7 @@ const DIALECT: Omit<Dialect, 'start'> = {
     columns: ['whole', 'num', 'part', 'words', 'folded', 'day', 'moment', 'feels'],
     unkept: ['doc', 'address'],
     choosesNulls: true,
+    changing: ['random()', 'gen_random_uuid()'],
   },
   leftovers: [
     {

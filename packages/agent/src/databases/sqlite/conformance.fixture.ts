@@ -205,6 +205,7 @@ export const dialect: Dialect = {
     columns: ['whole', 'num', 'part', 'words', 'folded', 'trimmed', 'day', 'anything'],
     unkept: ['b'],
     choosesNulls: true,
+    changing: ['random()', '"RANDOM" ()', 'randomblob(8)'],
   },
   caller: CALLER_BY_PARAMETERS,
 };

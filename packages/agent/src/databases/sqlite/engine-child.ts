@@ -13,7 +13,7 @@ import {
   type RunQuestion,
 } from '../engine-process/engine-questions.ts';
 import { asSqliteError, failureOf } from './engine/failure.ts';
-import { problemOfProgram } from './engine/judge-program.ts';
+import { mayDiffer, problemOfProgram } from './engine/judge-program.ts';
 import type { SqliteDatabase } from './engine/node-sqlite.ts';
 import type { JudgeQuestion, OpenQuestion, QueryDefinition, SqliteColumn } from './engine/questions.ts';
 import { QueryRunner } from './engine/run-query.ts';
@@ -53,7 +53,11 @@ function judge(database: SqliteDatabase, { text, allowFunctions }: JudgeQuestion
     const problem = problemOfProgram(database, text, allowFunctions);
     if (problem !== undefined) return { ok: false, problem };
     const columns = database.prepare(text).columns();
-    return { ok: true, columns: columns.map(({ name, type }) => ({ name, type })) };
+    return {
+      ok: true,
+      columns: columns.map(({ name, type }) => ({ name, type })),
+      mayDiffer: mayDiffer(database, text),
+    };
   } catch (error) {
     const { errcode, errstr, message } = asSqliteError(error);
     if (errcode === undefined) throw error;

@@ -1,9 +1,10 @@
 import type { Capability } from '../../../capabilities/model.ts';
 import { mayFallAway } from '../../../capabilities/clauses.ts';
 import type { PreparedCapability } from '../../driver/driver.ts';
+import type { VerificationFault } from '../../driver/errors.ts';
 import { faultAt, type Refusal } from '../../sql/fault-at.ts';
 import type { FilledTemplate } from '../../sql/template.ts';
-import { atFilter, filtersOf, plainCapability } from '../compose.ts';
+import { atFilter, filterFault, filtersOf, MAY_DIFFER, plainCapability } from '../compose.ts';
 import { pageConditions, type PageDialect } from '../page-condition.ts';
 import { joinParts, type AssembledForms, type NumberedText, type Part } from '../parts.ts';
 import { assembledText, markedStatement, sourceOf } from '../statement-source.ts';
@@ -60,6 +61,8 @@ interface ProvedStatement {
 interface Proven {
   readonly ok: true;
   readonly forms: Readonly<Record<StatementForm, string>>;
+  /** Whether it reaches a function whose answer may differ, be it in a view; not every database tells. */
+  readonly mayDiffer?: boolean;
 }
 
 export type CheckedAssembled<Query extends PreparedCapability> =
@@ -71,11 +74,12 @@ export type CheckedAssembled<Query extends PreparedCapability> =
     }
   | Refusal;
 
-/** Those of a statement that was proven, and where it came from. */
+/** A proven statement: its filters, its page, and what is sent of it. */
 interface ProvenText {
   readonly chosen: readonly number[];
   readonly page: readonly Part[] | undefined;
   readonly forms: Readonly<Record<StatementForm, string>>;
+  readonly mayDiffer: boolean;
 }
 
 /**
@@ -112,7 +116,8 @@ export async function checkAssembled<Query extends PreparedCapability>(
     );
     const fields = hasPages && order !== undefined ? order.fields : [];
     const proven = await whole.prove({ ...written, isOrdered: order !== undefined, fields });
-    if (proven.ok) return { ok: true, chosen, page, forms: proven.forms };
+    if (proven.ok)
+      return { ok: true, chosen, page, forms: proven.forms, mayDiffer: proven.mayDiffer === true };
     const faults = proven.faults.map((fault) =>
       fault.detail === undefined ? fault : { ...fault, detail: marks.hide(fault.detail) },
     );
@@ -149,12 +154,17 @@ export async function checkAssembled<Query extends PreparedCapability>(
     const none = await prove([], standard);
     if (!none.ok) return none;
     parted.push({ proven: none, parts: ofStandard.first });
+    const faults: VerificationFault[] = [];
     for (const [index, param] of filters.entries()) {
       const alone = await prove([index], standard);
-      if (!alone.ok)
-        return { ok: false, faults: alone.faults.map((fault) => atFilter(capability, param, fault)) };
-      parted.push({ proven: alone, parts: ofStandard.first });
+      if (!alone.ok) faults.push(...alone.faults.map((fault) => atFilter(capability, param, fault)));
+      // If the statement around it reaches one in any case, only the names in the filter tell.
+      else if (alone.mayDiffer && !none.mayDiffer) {
+        const message = `calls something that ${MAY_DIFFER}`;
+        faults.push(filterFault(capability, param, { message }));
+      } else parted.push({ proven: alone, parts: ofStandard.first });
     }
+    if (faults.length > 0) return { ok: false, faults };
   }
   const isAsAssembled = parted.every(({ proven: { chosen, page, forms }, parts }) =>
     FORMS.every((form) => {

@@ -7,12 +7,14 @@ import { bodyOf } from '../../sql/one-select.ts';
 import { rowCounts } from '../../sql/places/row-counts.ts';
 import { closingAfter, findAtLevel, isOperator, isWord, openingBefore } from '../../sql/places/tokens.ts';
 import { scanSql, type Lexicon, type SqlToken } from '../../sql/scanner.ts';
-import { filterFault } from '../compose.ts';
+import { filterFault, MAY_DIFFER } from '../compose.ts';
 
 export interface ClauseLanguage {
   readonly lexicon: Lexicon;
   /** Operators that bind no more strongly than AND. */
   readonly weakOperators: readonly string[];
+  /** Functions whose answer may differ for the same arguments, lower case. */
+  readonly changing: ReadonlySet<string>;
 }
 
 const ONE_CONDITION = 'must be one condition';
@@ -23,6 +25,8 @@ const CLAUSE =
   /^(?:select|from|where|group|having|order|limit|offset|fetch|union|intersect|except|minus|window|qualify|for|lock|into|procedure|join|on|using|as|with|values|returning|natural|cross|inner|straight_join|asc|desc|sample|tablesample)$/i;
 const AFTER_WHERE =
   /^(?:select|group|having|order|limit|offset|fetch|union|intersect|except|minus|window|qualify|for|lock|into|procedure|using|sample|tablesample)$/i;
+/** Of those, the words that every database reserves: any other may be a column. */
+const END_OF_WHERE = /^(?:group|having|order|limit)$/i;
 const WEAK_WORDS = /^(?:or|xor)$/i;
 const SET_OPERATIONS = /^(?:union|intersect|except|minus)$/i;
 const FROM_OR_JOIN = /^(?:from|join|straight_join)$/i;
@@ -43,7 +47,7 @@ export function clauseFaults(capability: Capability, language: ClauseLanguage): 
 function problemOfFilter(
   { name, filter }: Param,
   capability: Capability,
-  { lexicon }: ClauseLanguage,
+  { lexicon, changing }: ClauseLanguage,
 ): string | undefined {
   const scanned = scanSql(filter?.sql ?? '', lexicon);
   if (!scanned.ok) return `${ONE_CONDITION}: it ${scanned.problem}`;
@@ -66,7 +70,14 @@ function problemOfFilter(
   const declared = sqlParams(capability);
   const unknown = used.find((each) => !declared.some((param) => param.name === each));
   if (unknown !== undefined) return `uses :${unknown}, which is not declared: add it to params`;
-  return used.includes(name) ? undefined : `${ONE_CONDITION} that uses :${name}`;
+  if (!used.includes(name)) return `${ONE_CONDITION} that uses :${name}`;
+  const called = tokens.find(
+    ({ kind, text }, at) =>
+      (kind === 'word' || kind === 'name') &&
+      isOperator(tokens[at + 1], '(') &&
+      changing.has(text.toLowerCase()),
+  );
+  return called && `calls ${called.text}, which ${MAY_DIFFER}`;
 }
 
 function isDistinctFrom(tokens: readonly SqlToken[], at: number): boolean {
@@ -113,7 +124,7 @@ export function isConjunction(
     body,
     start,
     1,
-    (token, index) => isWeak(index) || (isWord(token, AFTER_WHERE) && !isOperator(body[index - 1], '.')),
+    (token, index) => isWeak(index) || (isWord(token, END_OF_WHERE) && !isOperator(body[index - 1], '.')),
   );
   return end === undefined || !isWeak(end);
 }

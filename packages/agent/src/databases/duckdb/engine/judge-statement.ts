@@ -1,5 +1,6 @@
 import type { JudgeAnswer } from '../../engine-process/engine-questions.ts';
 import { kindOfError } from './failure.ts';
+import { changingFunctions } from './known-functions.ts';
 import {
   isTree,
   judgeTree,
@@ -30,6 +31,8 @@ export type JudgedStatement =
       /** Whether its outermost SELECT says how many rows there may be, and in which order they come. */
       readonly isLimited: boolean;
       readonly isOrdered: boolean;
+      /** Whether it reaches a function whose answer may differ for the same arguments. */
+      readonly mayDiffer: boolean;
       /** Numbers of the parameters whose types have to be written. If there are any, `columns` is empty. */
       readonly untyped: readonly number[];
     }
@@ -59,6 +62,7 @@ export async function judgeStatement(
     return refused('has parameters where DuckDB sees none: write them as values');
   }
   const seen = new Set<string>();
+  let mayDiffer = false;
   const problem = await problemOfNames(judged.names, HOMES);
   if (problem !== undefined) return refused(problem);
   const described = await describe(connection, text);
@@ -68,12 +72,14 @@ export async function judgeStatement(
     ...described,
     isLimited: modifiers.some((type) => type.startsWith('LIMIT')),
     isOrdered: modifiers.includes('ORDER_MODIFIER'),
+    mayDiffer,
   };
 
   async function problemOfNames(
     names: Extract<typeof judged, { ok: true }>['names'],
     homes: readonly string[],
   ): Promise<string | undefined> {
+    mayDiffer ||= names.functions.some(({ name }) => changingFunctions.has(name));
     const problemOfCall = (
       { name }: TreeName,
       ofBuiltIn: string | undefined,

@@ -55,6 +55,9 @@ export const knownFunctions: ReadonlySet<string> = words(`
   transaction_timestamp gen_random_uuid random uuid uuidv4 uuidv7
 `);
 
+/** Functions whose answer may differ for the same arguments. */
+export const changingFunctions: ReadonlySet<string> = words('gen_random_uuid random uuid uuidv4 uuidv7');
+
 /** Table functions that read nothing but their arguments. */
 export const knownTableFunctions: ReadonlySet<string> = words(
   'unnest range generate_series repeat repeat_row json_each json_tree',

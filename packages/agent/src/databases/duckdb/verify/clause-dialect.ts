@@ -1,6 +1,7 @@
 import { numbered } from '../../clauses/parts.ts';
 import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
 import type { KeptColumn, UnkeptColumn } from '../../clauses/tokens/page-orders.ts';
+import { changingFunctions } from '../engine/known-functions.ts';
 import { lexicon } from '../engine/lexicon.ts';
 import type { DuckdbColumn } from '../engine/questions.ts';
 
@@ -9,6 +10,7 @@ export const clauseDialect: ClauseDialect = {
   lexicon,
   // An arrow takes all before it for its document.
   weakOperators: ['->'],
+  changing: changingFunctions,
   quote: quoted,
   nullsFirst: ({ nulls }) => nulls === 'first',
   // A setting of the database could have another default.

@@ -138,34 +138,33 @@ async function check(
       async prove(statement) {
         const { text, isOrdered } = statement;
         const run = wrapSelect(text, fields, limits, !isOrdered && found.isLimited, statement.fields);
-        const problem = await problemOf(
-          session,
-          { ...question, text, parameters: statement.params.length },
-          run,
-        );
-        return problem === undefined
-          ? { ok: true, forms: { statement: text, run } }
-          : refused(capability, problem);
+        const taken = await prove(session, { ...question, text, parameters: statement.params.length }, run);
+        return taken.ok ? { ...taken, forms: { statement: text, run } } : refused(capability, taken.problem);
       },
     },
   };
 }
 
-/** What is wrong with a statement of parts that were typed in the whole. */
-async function problemOf(
+/** Whether DuckDB takes a statement of parts that were typed in the whole. */
+async function prove(
   session: EngineSession,
   question: JudgeQuestion,
   run: string,
-): Promise<{ readonly message: string; readonly detail?: string } | undefined> {
+): Promise<
+  | { readonly ok: true; readonly mayDiffer: boolean }
+  | { readonly ok: false; readonly problem: { readonly message: string; readonly detail?: string } }
+> {
   const judged = await session.ask<JudgedStatement>(ASK.judge, question);
   if (!judged.ok) {
     const { problem: message, detail } = judged;
-    return detail === undefined ? { message } : { message, detail };
+    return { ok: false, problem: detail === undefined ? { message } : { message, detail } };
   }
   const message = 'has a parameter whose type DuckDB cannot tell here: cast it in the SQL';
-  if (judged.untyped.length > 0) return { message };
+  if (judged.untyped.length > 0) return { ok: false, problem: { message } };
   const { error } = await session.ask<ProbeAnswer>(ASK_PROBE, { text: run } satisfies ProbeQuestion);
-  return error === undefined ? undefined : { message: `is not accepted by the database: ${error} Error` };
+  return error === undefined
+    ? { ok: true, mayDiffer: judged.mayDiffer }
+    : { ok: false, problem: { message: `is not accepted by the database: ${error} Error` } };
 }
 
 function outputOf({ name, nullable, type }: ResultField, column: DuckdbColumn): FieldResult<OutputField> {

@@ -19,8 +19,8 @@ export interface TextSet {
 const UNKEPT: UnkeptColumn = { castTo: 'char' };
 
 /**
- * How a cursor keeps a column: an ENUM or SET is ordered by numbers and compared as a
- * text, and a FLOAT is equal to no number that is written.
+ * How a cursor keeps a column. An ENUM or SET is ordered by numbers and compared as a text, and a FLOAT is equal to no number
+ * that is written.
  */
 export function keyColumn(
   column: Column | undefined,

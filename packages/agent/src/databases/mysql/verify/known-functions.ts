@@ -40,6 +40,9 @@ export const knownFunctions: ReadonlySet<string> = words(`
   datetime nchar json any some against columns array vec_distance vec_distance_euclidean vec_distance_cosine
 `);
 
+/** Functions whose answer may differ for the same arguments. */
+export const changingFunctions: ReadonlySet<string> = words('rand random_bytes sysdate uuid uuid_v4 uuid_v7');
+
 /** Functions of the servers that do more than read, or whose answer is the session's: no file may allow them. */
 export const forbiddenFunctions: ReadonlySet<string> = words(`
   sleep benchmark load_file get_lock release_lock release_all_locks is_free_lock is_used_lock last_insert_id nextval

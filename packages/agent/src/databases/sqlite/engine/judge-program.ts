@@ -1,5 +1,5 @@
 import { words } from '../../sql/words.ts';
-import { knownTableFunctions, problemOfFunction } from './known-functions.ts';
+import { changingFunctions, knownTableFunctions, problemOfFunction } from './known-functions.ts';
 import type { SqliteDatabase } from './node-sqlite.ts';
 
 /**
@@ -38,11 +38,22 @@ export function problemOfProgram(
       return 'reads a virtual table, a PRAGMA or statistics of the file, be it in a view: read plain tables, views, json_each and json_tree alone';
     }
     if (!CALLS.has(opcode)) continue;
-    const name = /^(.*)\(-?\d+\)$/.exec(p4)?.[1]?.toLowerCase() ?? p4;
-    const problem = problemOfFunction(name, allowFunctions);
+    const problem = problemOfFunction(calledName(p4), allowFunctions);
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** Whether a statement calls a function whose answer may differ, be it in a view. */
+export function mayDiffer(database: SqliteDatabase, text: string): boolean {
+  return programOf(database, text).some(
+    ({ opcode, p4 }) => CALLS.has(opcode) && changingFunctions.has(calledName(p4)),
+  );
+}
+
+/** SQLite writes it with the number of its arguments. */
+function calledName(p4: string): string {
+  return /^(.*)\(-?\d+\)$/.exec(p4)?.[1]?.toLowerCase() ?? p4;
 }
 
 interface Instruction {

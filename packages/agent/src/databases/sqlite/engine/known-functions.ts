@@ -19,6 +19,9 @@ const knownFunctions: ReadonlySet<string> = words(`
   jsonb_object jsonb_patch jsonb_remove jsonb_replace jsonb_set
 `);
 
+/** Functions whose answer may differ for the same arguments. */
+export const changingFunctions: ReadonlySet<string> = words('random randomblob');
+
 /** Functions that run foreign code, open or write files, or write to the log: no capability file may allow them. */
 const forbiddenFunctions: ReadonlySet<string> = words(`
   load_extension fts3_tokenizer sqlite_attach sqlite_detach sqlite_log readfile writefile edit eval

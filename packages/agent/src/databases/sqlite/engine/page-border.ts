@@ -43,6 +43,21 @@ function boundOf(value: SqliteValue | undefined): BoundValue {
   return value === undefined || value instanceof Uint8Array ? null : value;
 }
 
+/**
+ * Adds to each row whether a text in these fields has a NUL character. Node.js 22 reads such a text only up to there.
+ */
+export function withNuls(text: string, fields: readonly string[]): string {
+  const hasNul = fields.map((field) => `instr(svc_p."${field.replaceAll('"', '""')}", char(0)) > 0`);
+  return `select svc_p.*, ${hasNul.join(' or ')} from (${text}\n) svc_p`;
+}
+
+/** Throws `Failure` for a row of `withNuls` that has such a text. */
+export function requireNoNul(row: Row, keys: readonly KeyColumn[]): void {
+  if ((row.at(-1) ?? 0n) === 0n) return;
+  const message = `the fields ${keys.map(({ field }) => field).join(', ')} have a text with a NUL character, which no cursor keeps on Node.js 22`;
+  throw new Failure({ kind: 'failed', message });
+}
+
 /** Under BINARY, NOCASE or RTRIM. SQLite compares integers with REALs exactly, as JavaScript does. */
 function mayBeEqual(value: BoundValue, other: BoundValue): boolean {
   if (typeof value === 'string' && typeof other === 'string') return folded(value) === folded(other);
@@ -50,6 +65,10 @@ function mayBeEqual(value: BoundValue, other: BoundValue): boolean {
   return value === null || other === null ? value === other : value == other;
 }
 
+/** NOCASE ignores what follows a NUL character, but not its length. */
 function folded(text: string): string {
-  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase()).replace(/ +$/, '');
+  return text
+    .replace(/\0.*$/s, '')
+    .replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+    .replace(/ +$/, '');
 }

@@ -4,7 +4,7 @@ import { ProvenFaults, type ValueFault } from '../../sql/probes/proven-faults.ts
 import { bindValue } from './bind-values.ts';
 import { failureOf, mistakeOf } from './failure.ts';
 import { problemOfProgram } from './judge-program.ts';
-import { borderOf } from './page-border.ts';
+import { borderOf, requireNoNul, withNuls } from './page-border.ts';
 import { valueOfCursor } from './cursor-values.ts';
 import type { ParamType } from '../../../capabilities/model.ts';
 import type { BoundValue, SqliteDatabase, SqliteStatement, SqliteValue } from './node-sqlite.ts';
@@ -18,6 +18,8 @@ type Values = Readonly<Record<string, BoundValue>>;
 interface PreparedStatement {
   readonly statement: SqliteStatement;
   readonly fields: readonly OutputField[];
+  /** Whether its rows end with what `withNuls` adds. */
+  readonly hasNuls: boolean;
 }
 
 /** Runs the queries that it is told of, each in a transaction of its own. */
@@ -28,10 +30,13 @@ export class QueryRunner {
   /** Statements that have been judged by the schema of `#schemaVersion`. */
   readonly #prepared = new Map<number, PreparedStatement>();
   #schemaVersion: unknown;
+  /** Whether Node.js reads a text up to its first NUL character only. */
+  readonly #endsAtNul: boolean;
 
   constructor(question: OpenQuestion) {
     this.#question = question;
     this.#file = openFile(question);
+    this.#endsAtNul = this.#file.database.prepare('select char(97, 0) as text').get()?.['text'] === 'a';
   }
 
   /** Runs `work` in a transaction that is rolled back, in which the schema stays the one that statements are judged by. */
@@ -104,7 +109,9 @@ export class QueryRunner {
   #statementOf(database: SqliteDatabase, query: number, definition: QueryDefinition): PreparedStatement {
     const prepared = this.#prepared.get(query);
     if (prepared !== undefined) return prepared;
-    const { text, allowFunctions, fields } = definition;
+    const { allowFunctions, fields, pages } = definition;
+    const hasNuls = pages !== undefined && this.#endsAtNul;
+    const text = hasNuls ? withNuls(definition.text, pages.fields) : definition.text;
     // A statement verified at the start may read another table or view by now.
     const problem = problemOfProgram(database, text, allowFunctions);
     if (problem !== undefined) {
@@ -112,7 +119,7 @@ export class QueryRunner {
     }
     const statement = database.prepare(text);
     statement.setReadBigInts(true);
-    const fresh = { statement, fields: outputOf(fields, statement.columns()) };
+    const fresh = { statement, fields: outputOf(fields, statement.columns()), hasNuls };
     statement.setReturnArrays(true);
     this.#prepared.set(query, fresh);
     return fresh;
@@ -159,7 +166,7 @@ function typeOf(type: QueryDefinition['params'][number] | undefined): ParamType 
 function collect(
   database: SqliteDatabase,
   { limits, pages, allowFunctions }: QueryDefinition,
-  { statement, fields }: PreparedStatement,
+  { statement, fields, hasNuls }: PreparedStatement,
   values: Values,
 ): Buffer {
   const rows = new RowTexts(limits);
@@ -184,6 +191,7 @@ function collect(
     field,
     column: fields.find(({ name }) => name === field)?.column ?? -1,
   }));
+  if (hasNuls) requireNoNul(last, keys);
   return rows.write(
     borderOf(keys, last, next, (...asked) =>
       hasRow(database, pages, allowFunctions, { bound: values, asked }),

@@ -1,11 +1,13 @@
 import { numbered } from '../../clauses/parts.ts';
 import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
+import { changingFunctions } from '../engine/known-functions.ts';
 import { lexicon } from './lexicon.ts';
 
 /** How filters, orders and pages are written for SQLite. */
 export const clauseDialect: ClauseDialect = {
   lexicon,
   weakOperators: [],
+  changing: changingFunctions,
   quote: quoted,
   nullsFirst: ({ isDescending, nulls }) => (nulls === undefined ? !isDescending : nulls === 'first'),
   written: ({ isDescending, nulls }) =>

@@ -78,7 +78,7 @@ async function check(
         const run = statement.isOrdered || read.takesLimit ? limited(statement.text) : statement.text;
         const proven = await judge(session, capability, run);
         if (!proven.ok) return proven;
-        return { ok: true, forms: { statement: statement.text, run } };
+        return { ok: true, forms: { statement: statement.text, run }, mayDiffer: proven.mayDiffer };
       },
     },
   };
@@ -117,7 +117,7 @@ export async function judge(
   session: EngineSession,
   capability: Capability,
   text: string,
-): Promise<{ readonly ok: true; readonly columns: readonly SqliteColumn[] } | Refusal> {
+): Promise<Extract<JudgeAnswer<SqliteColumn>, { ok: true }> | Refusal> {
   const { allowFunctions } = capability;
   const question: JudgeQuestion = { text, allowFunctions };
   const judged = await session.ask<JudgeAnswer<SqliteColumn>>(ASK.judge, question);

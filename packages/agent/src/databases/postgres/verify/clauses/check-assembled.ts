@@ -1,7 +1,7 @@
 import type { Capability } from '../../../../capabilities/model.ts';
 import { mayFallAway } from '../../../../capabilities/clauses.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import { atFilter, filterFault, filtersOf } from '../../../clauses/compose.ts';
+import { atFilter, filterFault, filtersOf, MAY_DIFFER } from '../../../clauses/compose.ts';
 import { pageConditions } from '../../../clauses/page-condition.ts';
 import { numbered, type Marks, type Part } from '../../../clauses/parts.ts';
 import { assembledText, markedStatement, sourceOf, type Clause } from '../../../clauses/statement-source.ts';
@@ -27,7 +27,7 @@ import { sameParameters, type ReadStatement } from '../statement/read-statement.
 import { inside, isSameTree, listIn, type TreeNode } from '../statement/tree.ts';
 import { planStatement, type TypedStatement } from '../types/choose-types.ts';
 import type { ReadAssembled } from './read-assembled.ts';
-import { comparedColumn, MAY_DIFFER } from './read-clauses.ts';
+import { comparedColumn } from './read-clauses.ts';
 import { faultsOfFilters } from './faults-of-filters.ts';
 import { PAGE_DIALECT, sqlOrders, type SqlOrder } from './sort-orders.ts';
 

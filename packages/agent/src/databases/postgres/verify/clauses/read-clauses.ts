@@ -2,7 +2,7 @@ import { parseSync } from 'libpg-query';
 import type { Capability, Param } from '../../../../capabilities/model.ts';
 import { PLACE_OF_FILTERS, sqlParams } from '../../../../capabilities/clauses.ts';
 import type { VerificationFault } from '../../../driver/errors.ts';
-import { filterFault } from '../../../clauses/compose.ts';
+import { filterFault, MAY_DIFFER } from '../../../clauses/compose.ts';
 import { faultAt } from '../../../sql/fault-at.ts';
 import { fillTemplate } from '../../../sql/template.ts';
 import { findParameters, namesOfParameters } from '../statement/named-parameters.ts';
@@ -22,7 +22,6 @@ import {
 /** Stands in the place of the filters where only the statement around them is read. */
 const STAND_IN = 'svc_filters_stand_here';
 const ONE_CONDITION = 'must be one condition';
-export const MAY_DIFFER = 'may answer differently for the same row: a filter must not';
 /** A statement that has no clause but WHERE. */
 const BARE = `select 1 where true`;
 
