@@ -196,7 +196,7 @@ export const PROGRAM: ProgramSpec = {
         },
         log: LOG,
         json: {
-          does: 'Print one JSON object instead: `ok`, `capability`, `principal` (the caller, with `verified: false`; absent without a flag for it), `duration_ms`, and for rows `count`, `truncated`, `bytes`, `tokens` (bytes / 4) and `rows`, or with --explain `findings` and `plan`; otherwise `error` (`code`, `message`) or `faults` (exit code 2; each with `path`, `message` and, if known, `line` and `column`), and `log` or `details` (see --log).',
+          does: 'Print one JSON object instead: `ok`, `capability`, `principal` (the caller, with `verified: false`; absent without a flag for it), `duration_ms`, and for rows `count`, `truncated`, `next` (of a list that `paging: FIELD` cut), `bytes`, `tokens` (bytes / 4) and `rows`, or with --explain `findings` and `plan`; otherwise `error` (`code`, `message`) or `faults` (exit code 2; each with `path`, `message` and, if known, `line` and `column`), and `log` or `details` (see --log).',
         },
       },
     },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { capabilityOfSpec } from '../conformance/lists.testing.ts';
+import { capabilityOfSpec } from '../conformance/clauses/lists.testing.ts';
 import { verifier as mysql } from '../mysql/verifier.ts';
 import { verifier as sqlite } from '../sqlite/verifier.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestServer } from '../conformance/dialect.testing.ts';
-import { capabilityOfSpec } from '../conformance/lists.testing.ts';
+import { capabilityOfSpec } from '../conformance/clauses/lists.testing.ts';
 import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
 import { driverOf } from '../drivers.ts';
 import { fileServer, hasRunningThreads } from '../engine-process/holders.testing.ts';

@@ -1,7 +1,7 @@
 import { executeMysql } from '@svc/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CapabilitySpec } from '../../config/capability-file.ts';
-import { ask, capabilityOfSpec, walk } from '../conformance/lists.testing.ts';
+import { ask, capabilityOfSpec, walk } from '../conformance/clauses/lists.testing.ts';
 import type { TestServer } from '../conformance/dialect.testing.ts';
 import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
 import { DatabaseError } from '../driver/errors.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CapabilitySpec } from '../../config/capability-file.ts';
-import { capabilityOfSpec, walk } from '../conformance/lists.testing.ts';
+import { capabilityOfSpec, walk } from '../conformance/clauses/lists.testing.ts';
 import { openScene } from './scene.testing.ts';
 
 const FIELDS: CapabilitySpec['result'] = {

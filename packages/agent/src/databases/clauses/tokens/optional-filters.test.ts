@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { capabilityOfSpec } from '../../conformance/lists.testing.ts';
+import { capabilityOfSpec } from '../../conformance/clauses/lists.testing.ts';
 import { driverOf } from '../../drivers.ts';
 
 async function adviceOn(driver: string, sql: string): Promise<readonly unknown[]> {

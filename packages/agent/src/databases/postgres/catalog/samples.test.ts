@@ -8,7 +8,7 @@ import { composeFiles } from '../../../proposals/compose-files.ts';
 import type { Proposal } from '../../../proposals/model.ts';
 import { propose } from '../../../proposals/propose.ts';
 import { callOf, configOf, openPostgres, textOfRows, type TestedDatabase } from '../capability.fixture.ts';
-import { walk } from '../../conformance/lists.testing.ts';
+import { walk } from '../../conformance/clauses/lists.testing.ts';
 import { createPool } from '../connect.ts';
 import { pagingWarnings } from '../verify/clauses/paging-warnings.ts';
 import type { Capability } from '../../../capabilities/model.ts';

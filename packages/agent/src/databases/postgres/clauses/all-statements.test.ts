@@ -7,7 +7,7 @@ import { configOf, openPostgres, type TestedDatabase } from '../capability.fixtu
 import { choose } from '../../clauses/choose.ts';
 import { assembledQuery } from '../execute/assembled-queries.ts';
 import type { PreparedQuery } from '../execute/prepared-query.ts';
-import { capabilityOfSpec } from '../../conformance/lists.testing.ts';
+import { capabilityOfSpec } from '../../conformance/clauses/lists.testing.ts';
 
 const SCHEMA = `
   create table customer (id int primary key, name text not null, region text, vip bool not null);

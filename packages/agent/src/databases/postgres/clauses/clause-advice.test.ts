@@ -4,7 +4,7 @@ import type { CapabilitySpec } from '../../../config/capability-file.ts';
 import type { ClauseAdvice, VerifierDatabase } from '../../driver/driver.ts';
 import { configOf } from '../capability.fixture.ts';
 import { verifier } from '../verifier.ts';
-import { capabilityOfSpec } from '../../conformance/lists.testing.ts';
+import { capabilityOfSpec } from '../../conformance/clauses/lists.testing.ts';
 
 const SCHEMA = `
   create table item (id int primary key, kind text, price numeric, made date not null);

@@ -2,7 +2,7 @@ import { testDatabase, type TestDatabase } from '@svc/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CapabilitySpec } from '../../../config/capability-file.ts';
 import { configOf, openPostgres, queryOf, type TestedDatabase } from '../capability.fixture.ts';
-import { ask, capabilityOfSpec, walk } from '../../conformance/lists.testing.ts';
+import { ask, capabilityOfSpec, walk } from '../../conformance/clauses/lists.testing.ts';
 
 const SCHEMA = `
   create table invoice (

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CapabilitySpec } from '../../../config/capability-file.ts';
 import { configOf, openPostgres, queryOf, type TestedDatabase } from '../capability.fixture.ts';
 import { readAssembled } from '../verify/clauses/read-assembled.ts';
-import { ask, capabilityOfSpec } from '../../conformance/lists.testing.ts';
+import { ask, capabilityOfSpec } from '../../conformance/clauses/lists.testing.ts';
 
 const SCHEMA = `
   create table item (id int primary key, kind text, size int, tags text[], doc jsonb, tenant text not null);

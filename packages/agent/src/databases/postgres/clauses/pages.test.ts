@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CapabilitySpec } from '../../../config/capability-file.ts';
 import { DatabaseError } from '../../driver/errors.ts';
 import { configOf, openPostgres, queryOf, type TestedDatabase } from '../capability.fixture.ts';
-import { ask, capabilityOfSpec, walk } from '../../conformance/lists.testing.ts';
+import { ask, capabilityOfSpec, walk } from '../../conformance/clauses/lists.testing.ts';
 
 const SCHEMA = `
   create type mood as enum ('zealous', 'angry', 'calm');

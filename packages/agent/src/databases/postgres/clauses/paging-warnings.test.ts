@@ -4,7 +4,7 @@ import type { CapabilitySpec } from '../../../config/capability-file.ts';
 import { configOf } from '../capability.fixture.ts';
 import { createPool } from '../connect.ts';
 import { pagingWarnings } from '../verify/clauses/paging-warnings.ts';
-import { capabilityOfSpec } from '../../conformance/lists.testing.ts';
+import { capabilityOfSpec } from '../../conformance/clauses/lists.testing.ts';
 
 const SCHEMA = `
   create table item (id int primary key, code text not null unique, kind text not null, size int);

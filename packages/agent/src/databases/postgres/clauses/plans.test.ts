@@ -1,7 +1,7 @@
 import { testDatabase } from '@svc/testkit';
 import { expect, test } from 'vitest';
 import { configOf, openPostgres, queryOf } from '../capability.fixture.ts';
-import { ask, capabilityOfSpec } from '../../conformance/lists.testing.ts';
+import { ask, capabilityOfSpec } from '../../conformance/clauses/lists.testing.ts';
 
 test('a range with two ends is planned for its values at each call, a comparison with a column once', async () => {
   const server = await testDatabase({

@@ -1,8 +1,8 @@
-import type { CapabilitySpec } from '../../config/capability-file.ts';
-import { buildCapabilities } from '../../config/build.ts';
-import type { Capability } from '../../capabilities/model.ts';
-import type { Query, QueryResult } from '../driver/driver.ts';
-import { callOf, textOf } from './capability.testing.ts';
+import type { CapabilitySpec } from '../../../config/capability-file.ts';
+import { buildCapabilities } from '../../../config/build.ts';
+import type { Capability } from '../../../capabilities/model.ts';
+import type { Query, QueryResult } from '../../driver/driver.ts';
+import { callOf, textOf } from '../capability.testing.ts';
 
 /** A capability as the file has it. */
 export function capabilityOfSpec(spec: CapabilitySpec, name: string = 'list'): Capability {
