@@ -93,13 +93,17 @@ test('calls arrive as they were sent, however they are cut', async () => {
 });
 
 test('results arrive as they were sent, short and long', async () => {
-  const result = fc.record({
-    rows: fc
-      .constantFrom(0, 2, 100, 4096, 4097, 16_384, 16_385, 65_536, 90_000)
-      .map((length) => Buffer.alloc(length, `${length}`)),
-    count: fc.nat(),
-    truncated: fc.boolean(),
-  });
+  const result = fc.record(
+    {
+      rows: fc
+        .constantFrom(0, 2, 100, 4096, 4097, 16_384, 16_385, 65_536, 90_000)
+        .map((length) => Buffer.alloc(length, `${length}`)),
+      count: fc.nat(),
+      truncated: fc.boolean(),
+      cursor: fc.string({ unit: 'binary', maxLength: 200 }),
+    },
+    { requiredKeys: ['rows', 'count', 'truncated'] },
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(result, { minLength: 1, maxLength: 6 }), lengths, async (all, cuts) => {
       const arrived = await passed(

@@ -173,23 +173,29 @@ export function readShares(fields: MessageFields): readonly ShareValues[] {
 export function writeResult(
   writer: MessageWriter,
   id: number,
-  { rows, count, truncated }: QueryResult,
+  { rows, count, truncated, cursor }: QueryResult,
 ): void {
-  writer.begin(FROM_WORKER.result, 9);
+  writer.begin(FROM_WORKER.result, 9 + (cursor === undefined ? 0 : 4 + 3 * cursor.length));
   writer.number(id);
   writer.number(count);
-  writer.byte(truncated ? 1 : 0);
+  writer.byte((truncated ? IS_TRUNCATED : 0) | (cursor === undefined ? 0 : HAS_CURSOR));
+  if (cursor !== undefined) writer.text(cursor);
   writer.end(rows);
 }
+
+const IS_TRUNCATED = 1;
+const HAS_CURSOR = 2;
 
 /** A short result that shares its memory would keep a whole piece of the stream alive. */
 const OWN_MEMORY_MAX_BYTES = 4096;
 
 export function readResult(fields: MessageFields): QueryResult {
   const count = fields.number();
-  const truncated = fields.byte() === 1;
-  const rows = fields.rest();
-  return { rows: rows.length > OWN_MEMORY_MAX_BYTES ? rows : Buffer.from(rows), count, truncated };
+  const flags = fields.byte();
+  const next = (flags & HAS_CURSOR) === 0 ? {} : { cursor: fields.text() };
+  const sent = fields.rest();
+  const rows = sent.length > OWN_MEMORY_MAX_BYTES ? sent : Buffer.from(sent);
+  return { rows, count, truncated: (flags & IS_TRUNCATED) !== 0, ...next };
 }
 
 export function writeState(writer: MessageWriter, state: WorkerState): void {

@@ -1,13 +1,19 @@
+import { randomInt } from 'node:crypto';
 import { executeMysql } from '@svc/testkit';
+import { createConnection } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CapabilitySpec } from '../../config/capability-file.ts';
 import { ask, capabilityOfSpec, walk } from '../conformance/clauses/lists.testing.ts';
+import { MOVING, walksBesideWrites } from '../conformance/clauses/walks.testing.ts';
 import type { TestServer } from '../conformance/dialect.testing.ts';
 import { openDriver, type TestedDriver } from '../conformance/tested-driver.testing.ts';
 import { DatabaseError } from '../driver/errors.ts';
 import { driverOf } from '../drivers.ts';
 import { dialectOf } from './conformance.fixture.ts';
 import { mysqlServers } from './servers.testing.ts';
+
+/** A long attack asks for more. */
+const PAGES = Number(process.env['SVC_TEST_PAGES'] ?? 150);
 
 describe.each(mysqlServers().map((address) => [address.name, address] as const))('%s', (_name, address) => {
   const driver = driverOf(address.kind);
@@ -109,6 +115,28 @@ describe.each(mysqlServers().map((address) => [address.name, address] as const))
     for (const column of ['u', 'i'])
       expect(await brokenWalks(`select id, ${column} as thing from owned`)).toEqual([]);
   });
+
+  test('while another connection writes, each row that stays is seen once, and in its place', async () => {
+    for (const sql of MOVING) await execute(sql);
+    const name = String(Reflect.get(server.reader.section, 'name'));
+    const { port, user, password, host } = address;
+    const writer = await createConnection({
+      host,
+      port,
+      user,
+      password,
+      database: name,
+      multipleStatements: true,
+    });
+    const { pages, writes, wrong } = await walksBesideWrites(
+      tested,
+      async (...statements) => void (await writer.query(statements.join('; '))),
+      { most: PAGES, seed: randomInt(2 ** 31) },
+    );
+    await writer.end();
+    expect(wrong).toEqual([]);
+    expect(Math.min(pages, writes)).toBeGreaterThan(100);
+  }, 600_000);
 
   test('of a statement with a LIMIT by a parameter in its FROM', async () => {
     const sql = 'select id, title as thing from (select id, title from book order by id limit :most) q';

@@ -1,7 +1,12 @@
+import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { CapabilitySpec } from '../../config/capability-file.ts';
 import { capabilityOfSpec, walk } from '../conformance/clauses/lists.testing.ts';
+import { MOVING, walksBesideWrites } from '../conformance/clauses/walks.testing.ts';
 import { openScene } from './scene.testing.ts';
+
+/** A long attack asks for more. */
+const PAGES = Number(process.env['SVC_TEST_PAGES'] ?? 150);
 
 const FIELDS: CapabilitySpec['result'] = {
   id: { type: 'integer', nullable: false },
@@ -64,3 +69,16 @@ test('a filter that reads a view with a function that may answer differently is 
     expect(await scene.problems(capability)).toEqual(expected);
   }
 });
+
+test('while another connection writes, each row that stays is seen once, and in its place', async () => {
+  const scene = await openScene();
+  scene.execute(`${MOVING.join('; ')}; create index by_size on moving (size, id)`);
+  const writer = scene.writer();
+  const { pages, writes, wrong } = await walksBesideWrites(
+    scene.driver,
+    (...statements) => writer.exec(statements.join('; ')),
+    { most: PAGES, seed: randomInt(2 ** 31) },
+  );
+  expect(wrong).toEqual([]);
+  expect(Math.min(pages, writes)).toBeGreaterThan(100);
+}, 600_000);

@@ -60,6 +60,11 @@ function problemOfFilter(
     if (isOperator(token, '(', '[')) brackets.push(text === '(' ? ')' : ']');
     else if (isOperator(token, ')', ']') && brackets.pop() !== text)
       return `${ONE_CONDITION}: it closes a bracket that it has not opened`;
+    if (
+      isWord(token, /^tablesample$/i) ||
+      (isWord(token, /^sample$/i) && isWord(tokens[index - 1], /^using$/i))
+    )
+      return `reads a sample, which ${MAY_DIFFER}`;
     if (brackets.length > 0) continue;
     if (isOperator(token, ',')) return `${ONE_CONDITION}: it has a comma outside of parentheses`;
     if (isWord(token, CLAUSE) && !isOperator(tokens[index - 1], '.') && !isDistinctFrom(tokens, index))

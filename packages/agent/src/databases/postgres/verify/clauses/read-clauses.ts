@@ -17,6 +17,7 @@ import {
   listIn,
   namesIn,
   type TreeNode,
+  walk,
 } from '../statement/tree.ts';
 
 /** Stands in the place of the filters where only the statement around them is read. */
@@ -60,13 +61,22 @@ function problemOfFilter({ name, filter }: Param, capability: Capability): strin
     const [bare, enclosed] = [onlyCondition(text), onlyCondition(`(${text})`)];
     if (bare === undefined || bare !== enclosed) return ONE_CONDITION;
     const inspected = inspectSelect(`select 1 where ${text}`);
-    const changing = inspected.ok
-      ? inspected.inspected.functions.find(({ name: each }) => isChanging(each))
-      : undefined;
-    return changing && `calls ${changing.name}, which ${MAY_DIFFER}`;
+    if (!inspected.ok) return undefined;
+    const { functions, tree } = inspected.inspected;
+    const changing = functions.find(({ name: each }) => isChanging(each));
+    if (changing !== undefined) return `calls ${changing.name}, which ${MAY_DIFFER}`;
+    return hasSample(tree) ? `reads a sample, which ${MAY_DIFFER}` : undefined;
   } catch (error) {
     return tooDeep(error)?.message ?? ONE_CONDITION;
   }
+}
+
+function hasSample(tree: TreeNode): boolean {
+  let has = false;
+  walk(tree, (key) => {
+    has ||= key === 'RangeTableSample';
+  });
+  return has;
 }
 
 const RANGES = new Set(['<', '<=', '>', '>=']);
