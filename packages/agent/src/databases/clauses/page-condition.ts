@@ -45,6 +45,16 @@ function pageCondition(
   return after(terms, nulls, dialect);
 }
 
+/** Where no other operator can take their place. */
+export const PLAIN_OPERATORS: Omit<PageDialect, 'hasRowValues'> = {
+  below: '<',
+  above: '>',
+  atMost: '<=',
+  atLeast: '>=',
+  equals: '=',
+  row: '',
+};
+
 /** By which values of the cursor are null, one character for each term: `n` for null, `v` for a value. */
 export function pageConditions(
   terms: readonly PageTerm[],

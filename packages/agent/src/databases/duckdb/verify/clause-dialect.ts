@@ -1,4 +1,5 @@
 import { numbered } from '../../clauses/parts.ts';
+import { PLAIN_OPERATORS } from '../../clauses/page-condition.ts';
 import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
 import type { KeptColumn, UnkeptColumn } from '../../clauses/tokens/page-orders.ts';
 import { changingFunctions } from '../engine/known-functions.ts';
@@ -17,7 +18,7 @@ export const clauseDialect: ClauseDialect = {
   written: ({ isDescending, nulls = 'last' }) => `${isDescending ? ' desc' : ' asc'} nulls ${nulls}`,
   choosesNulls: true,
   hasOrderedIndexes: false,
-  page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: false, row: '' },
+  page: { ...PLAIN_OPERATORS, hasRowValues: false },
   number: (parts, before = () => '') => numbered(parts, (number, param) => `${before(param)}$${number}`),
 };
 

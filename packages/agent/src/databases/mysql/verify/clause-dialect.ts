@@ -1,3 +1,4 @@
+import { PLAIN_OPERATORS } from '../../clauses/page-condition.ts';
 import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
 import { placeholders } from '../dialect/placeholders.ts';
 import { quoted } from '../dialect/quoted.ts';
@@ -14,6 +15,6 @@ export const clauseDialect: ClauseDialect = {
   written: ({ isDescending }) => (isDescending ? ' desc' : ' asc'),
   choosesNulls: false,
   hasOrderedIndexes: true,
-  page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: false, row: '' },
+  page: { ...PLAIN_OPERATORS, hasRowValues: false },
   number: placeholders,
 };

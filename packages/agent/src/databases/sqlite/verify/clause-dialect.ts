@@ -1,4 +1,5 @@
 import { numbered } from '../../clauses/parts.ts';
+import { PLAIN_OPERATORS } from '../../clauses/page-condition.ts';
 import type { ClauseDialect } from '../../clauses/tokens/check-assembled.ts';
 import { changingFunctions } from '../engine/known-functions.ts';
 import { lexicon } from './lexicon.ts';
@@ -14,7 +15,7 @@ export const clauseDialect: ClauseDialect = {
     (isDescending ? ' desc' : ' asc') + (nulls === undefined ? '' : ` nulls ${nulls}`),
   choosesNulls: true,
   hasOrderedIndexes: true,
-  page: { below: '<', above: '>', atMost: '<=', atLeast: '>=', equals: '=', hasRowValues: true, row: '' },
+  page: { ...PLAIN_OPERATORS, hasRowValues: true },
   number: (parts, before = () => '') => numbered(parts, (number, param) => `${before(param)}?${number}`),
 };
 
